@@ -1,16 +1,12 @@
 //! Places of adopted commits on a full disk; `stories/adoption.md` has the rest of what plain git made.
 
-use crate::bench::{Recipe, Sandbox, strace};
+use crate::bench::{Recipe, Sandbox, given, strace};
 
 #[test]
 fn a_full_disk_keeps_no_command_from_a_store_whose_adopted_commits_have_no_noted_place() {
     let sandbox = Sandbox::bare();
-    let Some(recipe) = Recipe::find(&sandbox) else {
-        return;
-    };
-    if !strace::available() {
-        return;
-    }
+    let recipe = given!(Recipe::find(&sandbox));
+    given!(if strace::available());
     let git = recipe.git();
     std::fs::create_dir_all(sandbox.store()).expect("the store's folder can be made");
     git.ok("-c init.defaultBranch=main init -q");

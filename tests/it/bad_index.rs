@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::damaged::{flip, packs_of};
-use crate::bench::{Git, Run, Sandbox, fixtures};
+use crate::bench::{Git, Run, Sandbox, fixtures, given};
 
 const NAMES_AT: usize = 1032;
 const COMMANDS: [&[&str]; 8] = [
@@ -77,9 +77,7 @@ fn try_all(sandbox: &Sandbox, whole: &[u8], harm: &dyn Fn(&Path), index: &Path, 
 #[test]
 fn an_offset_beyond_the_pack_ends_no_command_by_a_signal() {
     for deltas in [false, true] {
-        let Some((sandbox, index)) = with_one_pack(deltas) else {
-            return;
-        };
+        let (sandbox, index) = given!(with_one_pack(deltas));
         let (whole, count) = (fs::read(&index).expect("an index"), entries(&index));
         for byte in [0x01, 0x7f, 0x80, 0xff] {
             let harm = |index: &Path| {
@@ -101,9 +99,7 @@ fn an_offset_beyond_the_pack_ends_no_command_by_a_signal() {
 #[test]
 fn no_flipped_bit_in_any_region_of_an_index_ends_a_command_by_a_signal() {
     for deltas in [false, true] {
-        let Some((sandbox, index)) = with_one_pack(deltas) else {
-            return;
-        };
+        let (sandbox, index) = given!(with_one_pack(deltas));
         let (whole, count) = (fs::read(&index).expect("an index"), entries(&index));
         let offsets = NAMES_AT + 24 * count;
         let mut flips: Vec<(usize, u8)> = (0..2 * 32)

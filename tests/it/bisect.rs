@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::bench::{Sandbox, fixtures, limit, os, place};
+use crate::bench::{Sandbox, fixtures, given, limit, os, place};
 
 /// A project with its own test, broken from its third checkpoint on.
 fn project(checkpoints: usize) -> (Sandbox, Vec<String>) {
@@ -106,9 +106,7 @@ fn a_scratch_directory_in_use_is_left_alone_and_one_of_a_killed_run_is_cleared_a
 
 #[test]
 fn a_full_disk_ends_it_with_1_and_the_scratch_directory_goes() {
-    if !crate::bench::strace::available() {
-        return;
-    }
+    given!(if crate::bench::strace::available());
     let (sandbox, ids) = project(4);
     // The first symlinks that a run creates are those of the copies.
     sandbox.symlink("link", "x");

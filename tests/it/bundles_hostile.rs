@@ -6,6 +6,8 @@ use checkpoint::store::objects::object_hash::{ObjectKind, hash_object, trailer_o
 
 use crate::bench::{Run, Sandbox};
 
+const WHO: &str = "checkpoint <checkpoint@localhost> 1774353600 +0000";
+
 /// A pack in the making, entry by entry.
 #[derive(Default)]
 struct Pack {
@@ -83,6 +85,12 @@ impl Pack {
         self.add(ObjectKind::Tree, &tree)
     }
 
+    /// A tree of one file.
+    fn tree_of(&mut self, name: &str, content: &[u8]) -> String {
+        let blob = self.add(ObjectKind::Blob, content);
+        self.tree(&[("100644", name, &blob)])
+    }
+
     fn commit(&mut self, tree: &str, trailers: &[(&str, &str)]) -> String {
         let usual = [
             ("Checkpoint-Format", "1"),
@@ -101,15 +109,11 @@ impl Pack {
             format!("{key}: {}\n", other.map_or(*usual, |(_, value)| value))
         };
         let lines: String = usual.iter().map(value).collect();
-        let who = "checkpoint <checkpoint@localhost> 1774353600 +0000";
-        self.add(
-            ObjectKind::Commit,
-            format!(
-                "tree {tree}\nauthor {who}\ncommitter {who}\n\n\
-                 made | 2026-03-24 12:00:00 | cli\n\n{lines}"
-            )
-            .as_bytes(),
-        )
+        let text = format!(
+            "tree {tree}\nauthor {WHO}\ncommitter {WHO}\n\n\
+             made | 2026-03-24 12:00:00 | cli\n\n{lines}"
+        );
+        self.add(ObjectKind::Commit, text.as_bytes())
     }
 
     fn bundle(&self, refs: &str) -> Vec<u8> {
@@ -144,11 +148,20 @@ fn named(id: &str) -> String {
     format!("{id} refs/checkpoints/{id}\n")
 }
 
+/// Asserts that a bundle is refused whole, whose pack and refs are made so.
+#[track_caller]
+fn refused(why: &str, make: impl FnOnce(&mut Pack) -> String) {
+    let mut pack = Pack::default();
+    let refs = make(&mut pack);
+    assert_refused(&Sandbox::new(), &pack.bundle(&refs), why);
+}
+
+const NOWHERE: &str = "1234567890123456789012345678901234567890";
+
 #[test]
 fn a_bundle_made_by_hand_is_taken() {
     let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-    let blob = pack.add(ObjectKind::Blob, b"x");
-    let tree = pack.tree(&[("100644", "file", &blob)]);
+    let tree = pack.tree_of("file", b"x");
     let id = pack.commit(&tree, &[]);
     import(&sandbox, &pack.bundle(&named(&id))).success();
     sandbox.restore("made").success();
@@ -158,39 +171,36 @@ fn a_bundle_made_by_hand_is_taken() {
 #[test]
 fn forbidden_names_in_a_tree_are_refused() {
     for name in [".git", ".GIT", "git~1", "..", ".", "", "a/b", "/etc"] {
-        let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-        let blob = pack.add(ObjectKind::Blob, b"x");
-        let below = pack.tree(&[("100644", name, &blob)]);
-        let tree = pack.tree(&[("40000", "d", &below)]);
-        let id = pack.commit(&tree, &[]);
-        assert_refused(&sandbox, &pack.bundle(&named(&id)), "forbidden name");
+        refused("forbidden name", |pack| {
+            let below = pack.tree_of(name, b"x");
+            let tree = pack.tree(&[("40000", "d", &below)]);
+            named(&pack.commit(&tree, &[]))
+        });
     }
-    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-    let blob = pack.add(ObjectKind::Blob, b"x");
-    let tree = pack.tree(&[("100644", "a", &blob), ("100644", "a", &blob)]);
-    let id = pack.commit(&tree, &[]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "out of order");
+    refused("out of order", |pack| {
+        let blob = pack.add(ObjectKind::Blob, b"x");
+        let tree = pack.tree(&[("100644", "a", &blob), ("100644", "a", &blob)]);
+        named(&pack.commit(&tree, &[]))
+    });
 }
 
 #[test]
 fn what_is_missing_or_of_another_kind_is_refused() {
-    let nowhere = "1234567890123456789012345678901234567890";
-    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-    let tree = pack.tree(&[("100644", "file", nowhere)]);
-    let id = pack.commit(&tree, &[]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "file: ");
-
-    let mut pack = Pack::default();
-    let blob = pack.add(ObjectKind::Blob, b"x");
-    let id = pack.commit(&blob, &[]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "damaged");
-    assert_refused(&sandbox, &pack.bundle(&named(&blob)), "damaged");
-    assert_refused(&sandbox, &pack.bundle(&named(nowhere)), "damaged");
-
-    let mut pack = Pack::default();
-    let tree = pack.tree(&[]);
-    let id = pack.commit(&tree, &[("Meta", nowhere)]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "its meta");
+    refused("file: ", |pack| {
+        let tree = pack.tree(&[("100644", "file", NOWHERE)]);
+        named(&pack.commit(&tree, &[]))
+    });
+    for which in 0..3 {
+        refused("damaged", |pack| {
+            let blob = pack.add(ObjectKind::Blob, b"x");
+            let id = pack.commit(&blob, &[]);
+            named([&*id, &*blob, NOWHERE][which])
+        });
+    }
+    refused("its meta", |pack| {
+        let tree = pack.tree(&[]);
+        named(&pack.commit(&tree, &[("Meta", NOWHERE)]))
+    });
 }
 
 #[test]
@@ -210,45 +220,54 @@ fn what_would_block_the_store_for_ever_is_refused() {
     }
 }
 
+/// Rows of refs, with ID for a sound checkpoint and TREE for its tree, and why they are refused.
 #[test]
-fn refs_that_are_none_of_checkpoints_are_refused() {
-    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-    let tree = pack.tree(&[]);
-    let id = pack.commit(&tree, &[]);
-    for name in [
-        "--upload-pack=touch x",
-        "refs/heads/other",
-        "refs/checkpoints/../../../x",
-        "refs/workflows/../../x",
-        "refs/remotes/origin/main",
+fn refs_that_are_none_of_checkpoints_lead_nowhere_or_stand_there_twice_are_refused() {
+    for (refs, why) in [
+        ("ID --upload-pack=touch x", "none of checkpoints"),
+        ("ID refs/heads/other", "none of checkpoints"),
+        ("ID refs/checkpoints/../../../x", "none of checkpoints"),
+        ("ID refs/workflows/../../x", "none of checkpoints"),
+        ("ID refs/remotes/origin/main", "none of checkpoints"),
+        ("GOOD\nID refs/origin/a/b_c", "none of checkpoints"),
+        ("ID refs/workflows/run", "its workflow run is damaged"),
+        ("GOOD\nNOWHERE refs/pins/NOWHERE", "leads nowhere"),
+        ("GOOD\nTREE refs/meta/ID", "leads nowhere"),
+        ("GOOD\nNOWHERE refs/origin/a/b", "leads nowhere"),
+        ("GOOD\nGOOD", "a ref twice"),
+        (
+            "GOOD\nID refs/origin/a/b\nID refs/origin/a/c",
+            "two origins",
+        ),
     ] {
-        let refs = format!("{id} {name}\n");
-        assert_refused(&sandbox, &pack.bundle(&refs), "none of checkpoints");
+        refused(why, |pack| {
+            let tree = pack.tree(&[]);
+            let id = pack.commit(&tree, &[]);
+            let refs = refs.replace("GOOD", "ID refs/checkpoints/ID");
+            let refs = refs.replace("ID", &id).replace("TREE", &tree);
+            refs.replace("NOWHERE", NOWHERE) + "\n"
+        });
     }
-    let run = format!("{id} refs/workflows/run\n");
-    assert_refused(&sandbox, &pack.bundle(&run), "its workflow run is damaged");
 }
 
 #[test]
 fn few_bytes_that_become_many_are_refused_by_their_header() {
-    let sandbox = Sandbox::new();
     // The start of a delta says what it would make of a base.
-    let mut pack = Pack::default();
-    let base = pack.add(ObjectKind::Blob, b"x");
-    let mut instructions = size(1);
-    instructions.extend(size(4 << 30));
-    let mut entry = entry_header(7, instructions.len() as u64);
-    entry.extend(bytes_of(&base));
-    entry.extend(stored(&instructions));
-    pack.entries.push(entry);
-    let refs = named("1234567890123456789012345678901234567890");
-    assert_refused(&sandbox, &pack.bundle(&refs), "bytes of memory");
-
-    let mut pack = Pack::default();
-    let mut tree = entry_header(2, 1 << 30);
-    tree.extend(stored(b"x"));
-    pack.entries.push(tree);
-    assert_refused(&sandbox, &pack.bundle(&refs), "bytes of memory");
+    refused("bytes of memory", |pack| {
+        let base = pack.add(ObjectKind::Blob, b"x");
+        let instructions = [size(1), size(4 << 30)].concat();
+        let mut entry = entry_header(7, instructions.len() as u64);
+        entry.extend(bytes_of(&base));
+        entry.extend(stored(&instructions));
+        pack.entries.push(entry);
+        named(NOWHERE)
+    });
+    refused("bytes of memory", |pack| {
+        let mut tree = entry_header(2, 1 << 30);
+        tree.extend(stored(b"x"));
+        pack.entries.push(tree);
+        named(NOWHERE)
+    });
 }
 
 /// A size as deltas write it.
@@ -262,86 +281,53 @@ fn size(mut size: u64) -> Vec<u8> {
     bytes
 }
 
+/// Directories within each other.
+fn deep(pack: &mut Pack, levels: usize) -> String {
+    let tree = pack.tree(&[]);
+    (0..levels).fold(tree, |tree, _| pack.tree(&[("40000", "d", &tree)]))
+}
+
 #[test]
 fn a_few_trees_that_stand_for_more_files_than_any_disk_holds_are_refused() {
-    let sandbox = Sandbox::new();
-    let mut pack = Pack::default();
-    let blob = pack.add(ObjectKind::Blob, b"x");
-    let names: Vec<String> = (0..10).map(|at| at.to_string()).collect();
-    let level = |pack: &mut Pack, mode: &str, id: &str| {
-        let entries: Vec<_> = names.iter().map(|name| (mode, name.as_str(), id)).collect();
-        pack.tree(&entries)
-    };
-    let mut tree = level(&mut pack, "100644", &blob);
-    for _ in 0..9 {
-        tree = level(&mut pack, "40000", &tree);
-    }
-    let id = pack.commit(&tree, &[]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "over 4000000 entries");
-
-    let mut pack = Pack::default();
-    let mut tree = pack.tree(&[]);
-    for _ in 0..3000 {
-        tree = pack.tree(&[("40000", "d", &tree)]);
-    }
-    let id = pack.commit(&tree, &[]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "2000 levels");
+    refused("over 4000000 entries", |pack| {
+        let mut below = ("100644", pack.add(ObjectKind::Blob, b"x"));
+        for _ in 0..10 {
+            let names = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+            below = (
+                "40000",
+                pack.tree(&names.map(|name| (below.0, name, &*below.1))),
+            );
+        }
+        named(&pack.commit(&below.1, &[]))
+    });
+    refused("2000 levels", |pack| {
+        let tree = deep(pack, 3000);
+        named(&pack.commit(&tree, &[]))
+    });
 }
 
 #[test]
 fn what_lies_beside_the_files_is_checked_too() {
-    let nowhere = "1234567890123456789012345678901234567890";
-    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-    let tree = pack.tree(&[]);
-    let meta = pack.add(ObjectKind::Blob, b"checkpoint-meta 1\n");
-    let beside = pack.tree(&[("100644", "meta", &meta), ("40000", "zzz", nowhere)]);
-    let id = pack.commit(&tree, &[("Meta", &beside)]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "beside its files");
-}
-
-#[test]
-fn refs_that_lead_nowhere_or_stand_there_twice_are_refused() {
-    let nowhere = "1234567890123456789012345678901234567890";
-    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-    let tree = pack.tree(&[]);
-    let id = pack.commit(&tree, &[]);
-    for ref_of_it in [
-        format!("{nowhere} refs/pins/{nowhere}\n"),
-        format!("{tree} refs/meta/{id}\n"),
-        format!("{nowhere} refs/origin/a/b\n"),
-    ] {
-        let refs = named(&id) + &ref_of_it;
-        assert_refused(&sandbox, &pack.bundle(&refs), "leads nowhere");
-    }
-    let twice = named(&id).repeat(2);
-    assert_refused(&sandbox, &pack.bundle(&twice), "a ref twice");
-    let two = format!("{id} refs/origin/a/b\n{id} refs/origin/a/c\n");
-    assert_refused(&sandbox, &pack.bundle(&(named(&id) + &two)), "two origins");
-    let other = format!("{id} refs/origin/a/b_c\n");
-    assert_refused(
-        &sandbox,
-        &pack.bundle(&(named(&id) + &other)),
-        "none of checkpoints",
-    );
+    refused("beside its files", |pack| {
+        let tree = pack.tree(&[]);
+        let meta = pack.add(ObjectKind::Blob, b"checkpoint-meta 1\n");
+        let beside = pack.tree(&[("100644", "meta", &meta), ("40000", "zzz", NOWHERE)]);
+        named(&pack.commit(&tree, &[("Meta", &beside)]))
+    });
 }
 
 #[test]
 fn the_state_of_a_workflow_is_read_before_it_is_taken() {
-    let state = |pack: &mut Pack, content: &[u8]| {
-        let blob = pack.add(ObjectKind::Blob, content);
-        let tree = pack.tree(&[("100644", "state.json", &blob)]);
-        let who = "checkpoint <checkpoint@localhost> 1774353600 +0000";
-        let text = format!(
-            "tree {tree}\nauthor {who}\ncommitter {who}\n\nbegun\n\n\
-             Workflow: run\nTime-Ms: 1774353600000\nWorkflow-Format: 1\n"
-        );
-        pack.add(ObjectKind::Commit, text.as_bytes())
-    };
     for content in [&b"junk"[..], b"", b"{}", br#"{"id": "../../evil"}"#] {
-        let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-        let tip = state(&mut pack, content);
-        let refs = format!("{tip} refs/workflows/run\n");
-        assert_refused(&sandbox, &pack.bundle(&refs), "its workflow run is damaged");
+        refused("its workflow run is damaged", |pack| {
+            let tree = pack.tree_of("state.json", content);
+            let text = format!(
+                "tree {tree}\nauthor {WHO}\ncommitter {WHO}\n\nbegun\n\n\
+                 Workflow: run\nTime-Ms: 1774353600000\nWorkflow-Format: 1\n"
+            );
+            let tip = pack.add(ObjectKind::Commit, text.as_bytes());
+            format!("{tip} refs/workflows/run\n")
+        });
     }
 }
 
@@ -367,14 +353,11 @@ fn what_is_no_bundle_is_refused_in_words() {
     ] {
         assert_refused(&sandbox, bytes, why);
     }
-    let absurd = "253402300800000";
-    let mut pack = Pack::default();
-    let tree = pack.tree(&[]);
-    let id = pack.commit(&tree, &[("Time-Ms", absurd)]);
-    assert_refused(&sandbox, &pack.bundle(&named(&id)), "absurd time");
-    let mut longer = whole;
-    longer.push(0);
-    assert_refused(&sandbox, &longer, "pack");
+    refused("absurd time", |pack| {
+        let tree = pack.tree(&[]);
+        named(&pack.commit(&tree, &[("Time-Ms", "253402300800000")]))
+    });
+    assert_refused(&sandbox, &[whole, vec![0]].concat(), "pack");
     sandbox.fails(1, "import nowhere");
     sandbox.fails(1, "import .");
 }
@@ -385,15 +368,11 @@ fn one_bad_checkpoint_does_not_bar_the_others() {
     type Make = fn(&mut Pack) -> String;
     let bad: [(&str, Make); 5] = [
         ("over 255", |pack| {
-            let blob = pack.add(ObjectKind::Blob, b"y");
-            let tree = pack.tree(&[("100644", &"x".repeat(300), &blob)]);
+            let tree = pack.tree_of(&"x".repeat(300), b"y");
             pack.commit(&tree, &[])
         }),
         ("2000 levels", |pack| {
-            let mut tree = pack.tree(&[]);
-            for _ in 0..2010 {
-                tree = pack.tree(&[("40000", "d", &tree)]);
-            }
+            let tree = deep(pack, 2010);
             pack.commit(&tree, &[])
         }),
         ("makes no sense", |pack| {
@@ -419,8 +398,7 @@ fn one_bad_checkpoint_does_not_bar_the_others() {
     ];
     for (why, make) in bad {
         let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
-        let blob = pack.add(ObjectKind::Blob, b"x");
-        let tree = pack.tree(&[("100644", "file", &blob)]);
+        let tree = pack.tree_of("file", b"x");
         let good = pack.commit(&tree, &[]);
         let id = make(&mut pack);
         let run = import(&sandbox, &pack.bundle(&(named(&good) + &named(&id)))).code(5);

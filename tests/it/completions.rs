@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::terminal::dialogue;
-use crate::bench::{Run, Sandbox, skipped};
+use crate::bench::{Run, Sandbox, given, skipped};
 use crate::help::commands;
 
 fn shell(name: &str) -> Option<PathBuf> {
@@ -63,7 +63,7 @@ fn with_two() -> (Sandbox, [String; 2]) {
 fn bash_completes_commands_options_and_ids() {
     let (sandbox, ids) = with_two();
     sandbox.ok("hold wave-3");
-    let Some(bash) = shell("bash") else { return };
+    let bash = given!(shell("bash"));
     let script = r#"
         source <(checkpoint completions bash)
         ask() {
@@ -166,9 +166,7 @@ fn bash_completes_names_with_blanks_so_that_the_words_come_out_right() {
     let mut answers = vec![("READY>", start)];
     answers.extend(typed.iter().map(|line| ("GO>", line.as_str())));
     answers.push(("GO>", "exit\\n"));
-    let Some(run) = dialogue(&sandbox, "bash --norc --noprofile -i", &answers) else {
-        return;
-    };
+    let run = given!(dialogue(&sandbox, "bash --norc --noprofile -i", &answers));
     let told: Vec<&str> = run
         .stdout
         .lines()
@@ -180,7 +178,7 @@ fn bash_completes_names_with_blanks_so_that_the_words_come_out_right() {
 #[test]
 fn zsh_completes_ids_with_their_reasons() {
     let (sandbox, ids) = with_two();
-    let Some(zsh) = shell("zsh") else { return };
+    let zsh = given!(shell("zsh"));
     let script = r#"
         zmodload zsh/zpty || exit 0
         zpty -b z "zsh -f -i"
@@ -220,7 +218,7 @@ fn zsh_completes_ids_with_their_reasons() {
 #[test]
 fn fish_completes_ids_with_their_reasons() {
     let (sandbox, ids) = with_two();
-    let Some(fish) = shell("fish") else { return };
+    let fish = given!(shell("fish"));
     let script = "checkpoint completions fish | source
         complete -C 'checkpoint restore '
         complete -C 'checkpoint unp'
@@ -254,7 +252,7 @@ fn fish_completes_ids_with_their_reasons() {
 #[test]
 fn fish_completes_words_with_blanks() {
     let sandbox = with_odd_names();
-    let Some(fish) = shell("fish") else { return };
+    let fish = given!(shell("fish"));
     let cases = [
         (r"cat @:sp\ ace\ dir/p", "@:sp ace dir/plain.txt"),
         (r"cat @:sp\ ace\ dir/it\'s", r#"@:sp ace dir/it's "q".txt"#),
@@ -287,23 +285,18 @@ fn every_command_is_offered_by_its_own_name() {
         let name = |line: String| line.split('\t').next().unwrap_or_default().to_owned();
         told.map(name).collect()
     };
-    for group in [&[][..], &["workflow"], &["phase"], &["task"]] {
-        let offered = names(&[group, &[""]].concat());
-        let is_below = |words: &&Vec<String>| {
-            words.len() == group.len() + 1 && words.starts_with(&owned(group))
-        };
-        for words in commands().iter().filter(is_below) {
-            let name = &words[group.len()];
+    for group in ["", "workflow ", "phase ", "task "] {
+        let words: Vec<&str> = group.split(' ').collect();
+        let offered = names(&words);
+        let below = |words: &String| words.strip_prefix(group).map(str::to_owned);
+        let below = commands().iter().filter_map(below).collect::<Vec<_>>();
+        for name in below.iter().filter(|name| !name.contains(' ')) {
             assert!(offered.contains(name), "{name}: {offered:?}");
         }
         assert!(!offered.contains(&"gc".to_owned()), "{offered:?}");
     }
     // A short name completes what follows it.
     assert_eq!(names(&["gc", "--orph"]), ["--orphaned"]);
-}
-
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Settings that cannot be read never mean less protection; `stories/config.md` has the rest.
 
-use crate::bench::Sandbox;
+use crate::bench::{Sandbox, given};
 use crate::source;
 
 #[test]
@@ -79,9 +79,7 @@ fn a_setting_that_cannot_be_read_never_means_less_protection() {
 #[test]
 fn a_list_of_the_store_that_cannot_be_read_never_means_less_protection() {
     use crate::bench::strace;
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("good");
     let list = sandbox.store().join(".gitignore");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Git, Run, Sandbox};
+use crate::bench::{Git, Run, Sandbox, given};
 
 /// A small project with git, as an agent finds it; `None` where there is no git.
 fn project() -> Option<Sandbox> {
@@ -17,10 +17,8 @@ fn project() -> Option<Sandbox> {
     Some(sandbox)
 }
 
-fn contract(sandbox: &Sandbox, args: &[&str]) -> Value {
-    let run = sandbox
-        .run(&[args, &["--format", "json"]].concat())
-        .success();
+fn contract(sandbox: &Sandbox, line: &str) -> Value {
+    let run = sandbox.ok(format!("{line} --contract --format json"));
     let document: Value = serde_json::from_str(&run.stdout).expect("a document");
     assert_valid(sandbox, "contract", &document);
     document
@@ -28,7 +26,7 @@ fn contract(sandbox: &Sandbox, args: &[&str]) -> Value {
 
 #[track_caller]
 fn assert_valid(sandbox: &Sandbox, schema: &str, document: &Value) {
-    let schema = sandbox.run(&["schema", schema]).success().stdout;
+    let schema = sandbox.ok(format!("schema {schema}")).stdout;
     let schema: Value = serde_json::from_str(&schema).expect("a schema is JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema is valid");
     let wrong: Vec<String> = validator
@@ -36,13 +34,6 @@ fn assert_valid(sandbox: &Sandbox, schema: &str, document: &Value) {
         .map(|e| format!("{}: {e}", e.instance_path()))
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}\n{document:#}");
-}
-
-/// Runs a printed command from another directory.
-fn run_printed(sandbox: &Sandbox, line: &str) -> Run {
-    let mut command = sandbox.command(&["/bin/sh", "-c", line], &[]);
-    command.current_dir("/");
-    Run::of(command)
 }
 
 fn texts<'d>(document: &'d Value, field: &str) -> Vec<&'d str> {
@@ -56,7 +47,7 @@ fn texts<'d>(document: &'d Value, field: &str) -> Vec<&'d str> {
 
 #[test]
 fn each_contract_is_valid_by_its_schema() {
-    let Some(sandbox) = project() else { return };
+    let sandbox = given!(project());
     for (schema, line) in [
         (
             "contract",
@@ -92,87 +83,97 @@ fn each_contract_is_valid_by_its_schema() {
     }
 }
 
+/// Asserts that a command is refused for this reason, with one contract in each format.
+#[track_caller]
+fn is_refused(sandbox: &Sandbox, line: &str, code: i32, why: &str) {
+    let (schema, done, place) = if line.starts_with("create") {
+        ("contract", "checkpoint_created", "checkpoint")
+    } else {
+        ("restore-contract", "rolled_back", "restored_to")
+    };
+    let yaml = sandbox.fails(code, format!("{line} --contract"));
+    assert!(
+        yaml.stdout.starts_with(&format!("{done}: false\n")),
+        "{yaml}"
+    );
+    assert_eq!(
+        yaml.stdout.matches(&format!("\n{done}: ")).count(),
+        0,
+        "{yaml}"
+    );
+    let run = sandbox.fails(code, format!("{line} --contract --format json"));
+    let document: Value = serde_json::from_str(&run.stdout).expect("one document");
+    assert_valid(sandbox, schema, &document);
+    assert_eq!(
+        (&document[done], &document[place]),
+        (&json!(false), &json!(null))
+    );
+    let said = texts(&document, "assumptions").concat();
+    assert!(said.contains(why) && !run.stderr.is_empty(), "{run}");
+    let both = sandbox.fails(code, format!("{line} --contract --json"));
+    assert_eq!(both.json()["error"]["contract"][done], false, "{both}");
+}
+
 #[test]
 fn a_create_that_is_refused_answers_with_a_contract_too() {
-    let Some(sandbox) = project() else { return };
+    let sandbox = given!(project());
     sandbox.write("untracked", "1").write("list", "untracked\n");
-    let refused = |args: &[&str], code: i32, why: &str| {
-        let run = sandbox
-            .run(&[&["create", "--contract", "--format", "json"], args].concat())
-            .code(code);
-        let document: Value = serde_json::from_str(&run.stdout).expect("a document");
-        assert_valid(&sandbox, "contract", &document);
-        assert_eq!(
-            (&document["checkpoint_created"], &document["checkpoint"]),
-            (&json!(false), &json!(null))
-        );
-        assert!(
-            texts(&document, "assumptions").concat().contains(why),
-            "{document}"
-        );
-        assert!(!run.stderr.is_empty(), "{run}");
-        let json = sandbox
-            .run(&[&["create", "--contract", "--json"], args].concat())
-            .code(code);
-        assert_eq!(
-            json.json()["error"]["contract"]["checkpoint_created"],
-            false,
-            "{json}"
-        );
-        let yaml = sandbox
-            .run(&[&["create", "--contract"], args].concat())
-            .code(code);
-        assert!(
-            yaml.stdout.starts_with("checkpoint_created: false\n"),
-            "{yaml}"
-        );
-    };
-    refused(&["--scope", "nothing/*.x"], 3, "matches nothing");
-    refused(
-        &["--type", "git_stash", "--scope", "untracked"],
-        2,
-        "untracked not tracked",
-    );
-    refused(&["--type", "no-such-type"], 2, "no-such-type");
-    refused(&["--reason", " "], 2, "the reason is empty");
-    refused(&["--scope", "@no-such-list"], 3, "no-such-list");
-    refused(&["--state-file", "no-such-state"], 3, "no-such-state");
-    refused(&["--state-file", "list"], 2, "list: the state is not JSON");
-    refused(&["-C", "/", "--scope", "x"], 4, "refusing /");
+    for (words, code, why) in [
+        ("--scope nothing/*.x", 3, "matches nothing"),
+        (
+            "--type git_stash --scope untracked",
+            2,
+            "untracked not tracked",
+        ),
+        ("--type no-such-type", 2, "no-such-type"),
+        ("--reason ' '", 2, "the reason is empty"),
+        ("--scope @no-such-list", 3, "no-such-list"),
+        ("--state-file no-such-state", 3, "no-such-state"),
+        ("--state-file list", 2, "list: the state is not JSON"),
+        ("-C / --scope x", 4, "refusing /"),
+    ] {
+        is_refused(&sandbox, &format!("create {words}"), code, why);
+    }
     sandbox.ok("hold wave");
-    refused(&[], 4, "checkpoint release wave");
+    is_refused(&sandbox, "create", 4, "checkpoint release wave");
     assert!(sandbox.listed().is_empty());
 }
 
 #[test]
+fn every_restore_answers_with_a_contract_refused_or_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("base");
+    sandbox.write("a", "2");
+    for (line, code, why) in [
+        ("restore nothing", 3, "no checkpoint and no path"),
+        ("restore base", 4, "--yes"),
+        ("restore base --bogus", 2, "there is no option"),
+        ("restore --to x base", 2, "--contract"),
+        ("restore -C gone base", 3, "gone"),
+        ("undo", 3, "undo"),
+        ("undo many", 2, "many"),
+        ("redo", 3, "redo"),
+        ("rewind --yes", 3, ""),
+        ("rewind 0", 2, "0"),
+    ] {
+        is_refused(&sandbox, line, code, why);
+    }
+}
+
+#[test]
 fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
-    let Some(sandbox) = project() else { return };
+    let sandbox = given!(project());
     let database = rusqlite::Connection::open(sandbox.path("data.db")).unwrap();
     database
         .execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)")
         .unwrap();
-    let alone = contract(
-        &sandbox,
-        &["create", "--contract", "--db", "data.db", "-r", "alone"],
-    );
+    let alone = contract(&sandbox, "create --db data.db -r alone");
     assert_eq!(alone["checkpoint"]["type"], "database_savepoint");
     assert_eq!(
         alone["checkpoint"]["scope"],
         json!({"files": [], "state_keys": [], "databases": ["data.db"]})
     );
-    let both = contract(
-        &sandbox,
-        &[
-            "create",
-            "--contract",
-            "--db",
-            "data.db",
-            "--scope",
-            "config",
-            "-r",
-            "both",
-        ],
-    );
+    let both = contract(&sandbox, "create --db data.db --scope config -r both");
     assert!(
         texts(&both, "assumptions").contains(&"The files are restored first, the databases last")
     );
@@ -193,59 +194,12 @@ fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
         assert_eq!(document["verification"]["match"], is_done, "{more}");
     }
     database.execute_batch("INSERT INTO t VALUES (2)").unwrap();
-    run_printed(
-        &sandbox,
-        both["checkpoint"]["restore_command"].as_str().unwrap(),
-    )
-    .success();
+    let line = both["checkpoint"]["restore_command"].as_str().unwrap();
+    let mut printed = sandbox.command(&["/bin/sh", "-c", line], &[]);
+    printed.current_dir("/");
+    Run::of(printed).success();
     let count: i64 = database
         .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
         .unwrap();
     assert_eq!(count, 1);
-}
-
-#[test]
-fn every_restore_answers_with_a_contract_refused_or_not() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
-    let id = sandbox.create("base");
-    sandbox.write("a", "2");
-    let one_document = |args: &[&str], code: i32| -> Value {
-        let run = sandbox.run(&[args, &["--contract"]].concat()).code(code);
-        let begins = |line: &&str| line.starts_with("rolled_back: ");
-        assert_eq!(run.stdout.lines().filter(begins).count(), 1, "{run}");
-        let args = [args, &["--contract", "--format", "json"]].concat();
-        let run = sandbox.run(&args).code(code);
-        let document = serde_json::from_str(&run.stdout).expect("one document");
-        assert_valid(&sandbox, "restore-contract", &document);
-        document
-    };
-    for (args, code, why) in [
-        (&["restore", "nothing"][..], 3, "no checkpoint and no path"),
-        (&["restore", &id], 4, "--yes"),
-        (&["restore", &id, "--bogus"], 2, "there is no option"),
-        (&["restore", "--to", "x", &id], 2, "--contract"),
-        (&["restore", "-C", "gone", &id], 3, "gone"),
-        (&["undo"], 3, "undo"),
-        (&["undo", "many"], 2, "many"),
-        (&["redo"], 3, "redo"),
-        (&["rewind", "--yes"], 3, ""),
-        (&["rewind", "0"], 2, "0"),
-    ] {
-        let refused = one_document(args, code);
-        assert_eq!(refused["rolled_back"], false, "{args:?}");
-        assert_eq!(refused["restored_to"], json!(null), "{args:?}");
-        assert!(
-            texts(&refused, "assumptions").concat().contains(why),
-            "{refused}"
-        );
-        let both = sandbox
-            .run(&[args, &["--contract", "--json"]].concat())
-            .code(code);
-        assert_eq!(
-            both.json()["error"]["contract"]["rolled_back"],
-            false,
-            "{both}"
-        );
-    }
 }

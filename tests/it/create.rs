@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::bench::trace::trace;
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
 
 #[test]
 fn edits_that_hide_from_the_clock_are_seen() {
@@ -57,10 +57,7 @@ fn a_file_that_a_long_write_may_still_have_been_at_is_read_again() {
         .write("small", "1");
     std::thread::sleep(Duration::from_millis(50));
     sandbox.create("first");
-    let Some(traced) = trace(&sandbox, &["create", "-r", "second"]) else {
-        return;
-    };
-    assert_eq!(traced.run.code, 0, "{}", traced.run);
+    let traced = given!(trace(&sandbox, &["create", "-r", "second"]));
     let opened = traced.opened(sandbox.root(), "");
     assert!(opened.contains(&sandbox.path("large")), "{opened:?}");
     assert!(!opened.contains(&sandbox.path("small")), "{opened:?}");
@@ -68,9 +65,7 @@ fn a_file_that_a_long_write_may_still_have_been_at_is_read_again() {
 
 #[test]
 fn a_file_that_is_gone_before_it_is_read_is_no_failure() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox
         .write("d/a", "1")
@@ -98,9 +93,7 @@ fn a_file_that_is_gone_before_it_is_read_is_no_failure() {
 
 #[test]
 fn a_file_that_never_stands_still_is_captured_and_flagged() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("busy", vec![b'x'; 17 << 20]);
     let (path, is_over) = (sandbox.path("busy"), Arc::new(AtomicBool::new(false)));
@@ -141,9 +134,7 @@ fn a_file_that_never_stands_still_is_captured_and_flagged() {
 
 #[test]
 fn a_root_that_is_moved_away_meanwhile_is_not_recorded() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::bare();
     let fill = |text: &str| {
         for at in 0..20 {

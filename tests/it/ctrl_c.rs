@@ -1,16 +1,13 @@
 //! Ctrl-C while a checkpoint is made or restored: one line, code 130, nothing half-made is left.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use crate::bench::{Git, Run, Sandbox, strace, tree::Tree};
+use crate::bench::{Git, Run, Sandbox, fixtures, given, strace, tree::Tree};
 
 const FILES: usize = 150;
 /// Writing the lock holder is the first write of a command.
 const BEFORE_THE_WORK: &str = "SIGINT while the lock is taken";
 const LARGE: &str = "large";
-/// More than a pack keeps in memory, and more than one read takes.
-const LARGE_BYTES: usize = 17 << 20;
 const RENAMES: &str = "renameat2,renameat,rename";
 const FLUSHES: &str = "fsync,fdatasync";
 const WRITES: &str = "write,pwrite64,writev";
@@ -28,23 +25,25 @@ struct Story {
 /// A directory with one checkpoint and many changes since.
 fn story(large: bool) -> Story {
     let sandbox = Sandbox::new();
-    for number in 0..FILES {
-        sandbox.write(format!("d{}/{number}", number % 2), number.to_string());
-    }
+    let fill = |more: &str| {
+        for number in 0..FILES {
+            sandbox.write(
+                format!("d{}/{number}", number % 2),
+                format!("{number}{more}"),
+            );
+        }
+    };
+    fill("");
     sandbox
         .write("gone", "g")
         .mkdir("empty")
         .symlink("link", "gone");
     let first = sandbox.create("first");
-    for number in 0..FILES {
-        sandbox.write(
-            format!("d{}/{number}", number % 2),
-            format!("{number} changed"),
-        );
-    }
+    fill(" changed");
     sandbox.remove("gone").remove("empty").write("new/one", "n");
     if large {
-        sandbox.write(LARGE, noise());
+        // More than a pack keeps in memory, and more than one read takes.
+        sandbox.write(LARGE, fixtures::noise(1, 1 << 20).repeat(17));
     }
     let (tree, ids) = (sandbox.tree(), sandbox.listed_ids());
     Story {
@@ -55,42 +54,16 @@ fn story(large: bool) -> Story {
     }
 }
 
-/// Incompressible bytes, always the same.
-fn noise() -> &'static [u8] {
-    static NOISE: OnceLock<Vec<u8>> = OnceLock::new();
-    NOISE.get_or_init(|| {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let next = std::iter::repeat_with(|| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        });
-        next.flat_map(u64::to_le_bytes).take(LARGE_BYTES).collect()
-    })
-}
-
 /// Leftovers of a command below a directory, such as temporary files and stages.
 pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut pending = vec![dir.to_path_buf()];
-    while let Some(dir) = pending.pop() {
-        for entry in std::fs::read_dir(dir)
-            .expect("a directory")
-            .map(|entry| entry.expect("an entry"))
-        {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with(".tmp-")
-                || name.starts_with("tmp_")
-                || name.starts_with(".checkpoint-stage-")
-            {
-                found.push(entry.path());
-            } else if entry.file_type().expect("a type").is_dir() {
-                pending.push(entry.path());
-            }
-        }
-    }
-    found
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let begins = [".tmp-", "tmp_", ".checkpoint-stage-"];
+        begins.iter().any(|begin| name.starts_with(begin))
+    };
+    let all = walkdir::WalkDir::new(dir).min_depth(1).into_iter();
+    let paths = all.map(|entry| entry.expect("an entry").into_path());
+    paths.filter(is_left).collect()
 }
 
 impl Story {
@@ -98,41 +71,35 @@ impl Story {
     /// written its name into it, simply ends: nothing has begun. Returns whether the signal ended
     /// the command.
     fn look(&self, run: &Run, when: &str) -> bool {
-        let sandbox = &self.sandbox;
         assert!(run.code == 0 || run.code == 130, "{when}\n{run}");
         let interrupted = run.code == 130;
         if interrupted {
-            let has_begun = when != BEFORE_THE_WORK;
-            let state = if when.contains("create") {
-                "no checkpoint was made"
-            } else {
-                "nothing was changed"
-            };
-            let said = if has_begun {
-                format!("checkpoint: interrupted: {state}\n")
-            } else {
-                String::new()
+            let said = match when {
+                BEFORE_THE_WORK => "",
+                _ if when.contains("create") => "checkpoint: interrupted: no checkpoint was made\n",
+                _ => "checkpoint: interrupted: nothing was changed\n",
             };
             assert_eq!(run.stderr, said, "{when}\n{run}");
             assert_eq!(run.stdout, "", "{when}\n{run}");
-            assert_eq!(sandbox.listed_ids(), self.ids, "{when}: a new row");
-            sandbox.tree().assert_is(&self.tree, when);
-            assert!(
-                sandbox.status()["pending"].is_null(),
-                "{when}: a pending restore"
-            );
+            self.is_as_before(when);
         }
-        assert_eq!(
-            leftovers(&sandbox.store()),
-            [""; 0].map(PathBuf::from),
-            "{when}"
-        );
-        assert_eq!(
-            leftovers(sandbox.root()),
-            [""; 0].map(PathBuf::from),
-            "{when}"
-        );
+        self.is_tidy(when);
         interrupted
+    }
+
+    fn is_as_before(&self, when: &str) {
+        let sandbox = &self.sandbox;
+        assert_eq!(sandbox.listed_ids(), self.ids, "{when}: a new row");
+        sandbox.tree().assert_is(&self.tree, when);
+        let pending = &sandbox.status()["pending"];
+        assert!(pending.is_null(), "{when}: a pending restore");
+    }
+
+    fn is_tidy(&self, when: &str) {
+        for place in [&*self.sandbox.store(), self.sandbox.root()] {
+            let left = leftovers(place);
+            assert!(left.is_empty(), "{when}: {left:?}");
+        }
     }
 
     /// Checks that the next commands work and that git accepts the store.
@@ -192,61 +159,41 @@ fn restore(story: &Story) -> Vec<&str> {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_create_reads_leaves_nothing() {
-    if strace::available() {
-        assert!(
-            sweep("openat", Some("d1"), create) > 2,
-            "no create was interrupted while it read files"
-        );
-        assert!(
-            sweep("read,pread64", Some(LARGE), create) > 2,
-            "no create was interrupted in a large file"
-        );
+    given!(if strace::available());
+    for (calls, below) in [("openat", "d1"), ("read,pread64", LARGE)] {
+        let count = sweep(calls, Some(below), create);
+        assert!(count > 2, "{count} creates were interrupted at {calls}");
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_create_writes_leaves_a_whole_checkpoint_or_none() {
-    if strace::available() {
-        assert!(
-            sweep(WRITES, None, create) > 2,
-            "no create was interrupted while it wrote"
-        );
-        for calls in [FLUSHES, RENAMES] {
-            println!("{} creates ended at {calls}", sweep(calls, None, create));
-        }
-    }
+    given!(if strace::available());
+    let counts = [WRITES, FLUSHES, RENAMES].map(|calls| sweep(calls, None, create));
+    assert!(counts[0] > 2, "{counts:?} creates were interrupted");
 }
 
 #[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_restore_looks_around_leaves_nothing() {
-    if strace::available() {
-        assert!(
-            sweep("openat", Some("d1"), restore) > 2,
-            "no restore was interrupted while it read files"
-        );
-    }
+    given!(if strace::available());
+    let count = sweep("openat", Some("d1"), restore);
+    assert!(count > 2, "{count} restores were interrupted");
 }
 
 #[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_restore_writes_leaves_the_directory_as_it_was() {
-    if strace::available() {
-        let ended: usize = [FLUSHES, RENAMES, WRITES]
-            .map(|calls| sweep(calls, None, restore))
-            .iter()
-            .sum();
-        assert!(ended > 2, "no restore was interrupted while it wrote");
-    }
+    given!(if strace::available());
+    let counts = [FLUSHES, RENAMES, WRITES].map(|calls| sweep(calls, None, restore));
+    assert!(counts.iter().sum::<usize>() > 2, "{counts:?} restores");
 }
 
 #[cfg(unix)]
 #[test]
 fn term_and_hangup_are_heeded_as_ctrl_c_is() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let commands: [fn(&Story) -> Vec<&str>; 2] = [create, restore];
     for (signal, code) in [("TERM", 143), ("HUP", 129)] {
         for command in commands {
@@ -261,15 +208,8 @@ fn term_and_hangup_are_heeded_as_ctrl_c_is() {
                 ("", 1),
                 "{when}\n{run}"
             );
-            assert_eq!(sandbox.listed_ids(), story.ids, "{when}: a new row");
-            sandbox.tree().assert_is(&story.tree, &when);
-            assert!(
-                sandbox.status()["pending"].is_null(),
-                "{when}: a pending restore"
-            );
-            for place in [sandbox.store().as_path(), sandbox.root()] {
-                assert_eq!(leftovers(place), [""; 0].map(PathBuf::from), "{when}");
-            }
+            story.is_as_before(&when);
+            story.is_tidy(&when);
             story.go_on(&when);
         }
     }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::Value;
+
 use crate::bench::damaged::{self, Copy, Specimen};
 use crate::bench::sample::Draw;
 use crate::bench::watch::Watch;
@@ -49,87 +51,59 @@ struct Case {
 
 const WRITERS: [&str; 3] = ["create", "restore", "prune"];
 
-/// Placeholder for the oldest checkpoint in the commands below.
-const FIRST: &str = "FIRST";
-
-const OTHER_READERS: [&[&str]; 9] = [
-    &["list"],
-    &["list", "--all"],
-    &["status"],
-    &["status", "--brief"],
-    &["diff", FIRST],
-    &["diff", FIRST, "latest", "--stat"],
-    &["find", "text"],
-    &["find", "--text", "line 7"],
-    &["restore", FIRST, "--dry-run"],
+/// With FIRST for the oldest checkpoint.
+const OTHER_READERS: [&str; 9] = [
+    "list",
+    "list --all",
+    "status",
+    "status --brief",
+    "diff FIRST",
+    "diff FIRST latest --stat",
+    "find text",
+    "find --text 'line 7'",
+    "restore FIRST --dry-run",
 ];
 
 /// Paths of each kind of file, one example each, relative to the store.
 fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
     use Weight::{Derived, Hint, Only};
     let store = &specimen.store;
-    let known = [
-        ("HEAD", Derived),
-        ("config", Derived),
-        ("info/attributes", Derived),
-        ("objects/info/keep", Derived),
-        (".gitignore", Hint),
-        ("checkpoint-manifest.md", Derived),
-        ("refs/heads/main", Derived),
-        ("checkpoint/description", Derived),
-        ("checkpoint/lock", Hint),
-        ("checkpoint/stat-cache", Hint),
-        ("checkpoint/stat-cache-patch", Hint),
-        ("checkpoint/index", Derived),
-        ("checkpoint/left-out", Hint),
-        ("checkpoint/size-gate", Hint),
-    ];
-    let mut files: Vec<(PathBuf, Weight)> = known
-        .iter()
-        .map(|(name, weight)| (PathBuf::from(name), *weight))
-        .collect();
+    let derived = "HEAD config info/attributes objects/info/keep checkpoint-manifest.md \
+        refs/heads/main checkpoint/description checkpoint/index";
+    let hints = ".gitignore checkpoint/lock checkpoint/stat-cache checkpoint/stat-cache-patch \
+        checkpoint/left-out checkpoint/size-gate";
+    let known = [(derived, Derived), (hints, Hint)];
+    let known = known.iter().flat_map(|(names, weight)| {
+        let names = names.split(' ').map(PathBuf::from);
+        names.map(|name| (name, *weight))
+    });
+    let mut files: Vec<(PathBuf, Weight)> = known.collect();
     let missing: Vec<_> = files
         .iter()
         .filter(|(file, _)| !store.join(file).is_file())
         .collect();
     assert!(missing.is_empty(), "the specimen lacks {missing:?}");
     let mut add = |found: Vec<PathBuf>, weight, most: usize| {
-        let inside = found.iter().map(|path| {
-            path.strip_prefix(store)
-                .expect("in the store")
-                .to_path_buf()
-        });
-        files.extend(inside.take(most).map(|path| (path, weight)));
+        for path in found.iter().take(most) {
+            let inside = path.strip_prefix(store).expect("in the store");
+            files.push((inside.to_path_buf(), weight));
+        }
     };
     for family in ["checkpoints", "meta", "pins"] {
-        add(
-            fixtures::files_below(&store.join("refs").join(family)),
-            Derived,
-            1,
-        );
+        let refs = fixtures::files_below(&store.join("refs").join(family));
+        add(refs, Derived, 1);
     }
     let packs = damaged::packs_of(store);
-    add(
-        packs
-            .iter()
-            .map(|pack| pack.with_extension("idx"))
-            .collect(),
-        Derived,
-        9,
-    );
+    let indexes = packs.iter().map(|pack| pack.with_extension("idx"));
+    add(indexes.collect(), Derived, 9);
     add(packs, Only, 9);
     add(damaged::loose_of(store), Only, 2);
     files
 }
 
 fn harms(len: usize, more: usize, draw: &mut Draw) -> Vec<Harm> {
-    let mut harms = vec![
-        Harm::Emptied,
-        Harm::Nul,
-        Harm::Cut,
-        Harm::Garbage,
-        Harm::Missing,
-    ];
+    use Harm::{Cut, Emptied, Garbage, Missing, Nul};
+    let mut harms = vec![Emptied, Nul, Cut, Garbage, Missing];
     let places = [0, len / 2, len.saturating_sub(1)]
         .into_iter()
         .chain((0..more).map(|_| draw.below(len.max(1))));
@@ -171,18 +145,17 @@ fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
     let run = calm(copy.sandbox.cmd("verify --full --json"), &[0, 6]);
     let document = run.json();
     let found = &document["data"];
-    let lists = ["damaged", "files", "derived"]
-        .map(|name| found[name].as_array().cloned().unwrap_or_default());
-    assert_eq!(
-        run.code == 0,
-        lists[0].is_empty() && lists[1].is_empty(),
-        "{run}"
-    );
-    let ids = lists[0]
-        .iter()
-        .filter_map(|one| Some(one["short"].as_str()?.to_owned()))
-        .collect();
-    (ids, lists.iter().any(|list| !list.is_empty()))
+    let [ids, files, derived] = ["damaged", "files", "derived"]
+        .map(|name| found[name].as_array().is_some_and(|list| !list.is_empty()));
+    assert_eq!(run.code == 0, !ids && !files, "{run}");
+    (shorts(&found["damaged"]), ids || files || derived)
+}
+
+/// The ids of the checkpoints in a list.
+fn shorts(list: &Value) -> BTreeSet<String> {
+    let all = list.as_array().into_iter().flatten();
+    all.filter_map(|one| Some(one["short"].as_str()?.to_owned()))
+        .collect()
 }
 
 fn is_silent(case: &Case) -> bool {
@@ -209,17 +182,12 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
     let shown = calm(copy.sandbox.cmd(format!("show {first}")), &[0, 6]);
     assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
     // Each file meets enough kinds of damage to meet every command anyway.
-    for args in OTHER_READERS
+    let readers = OTHER_READERS
         .iter()
         .cycle()
-        .skip(case.writer % OTHER_READERS.len())
-        .take(2)
-    {
-        let args: Vec<&str> = args
-            .iter()
-            .map(|word| if *word == FIRST { first.as_str() } else { word })
-            .collect();
-        let run = calm(copy.sandbox.run(&args), &[0, 6]);
+        .skip(case.writer % OTHER_READERS.len());
+    for line in readers.take(2) {
+        let run = calm(copy.sandbox.cmd(line.replace("FIRST", first)), &[0, 6]);
         assert!(run.code == 0 || case.weight == Weight::Only, "{run}");
     }
     lost
@@ -277,40 +245,23 @@ fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
     let document = run.json();
     let details = &document["data"];
     let salvaged = &details["repair"]["salvaged"];
-    let lost: BTreeSet<String> = salvaged["lost"]
-        .as_array()
-        .map(|all| {
-            all.iter()
-                .filter_map(|one| Some(one["short"].as_str()?.to_owned()))
-                .collect()
-        })
-        .unwrap_or_default();
+    let lost = shorts(&salvaged["lost"]);
     let (in_part, _) = damaged_ids(copy);
-    assert_eq!(
-        run.code == 0,
-        lost.is_empty() && in_part.is_empty(),
-        "{run}"
-    );
+    let is_whole = lost.is_empty() && in_part.is_empty();
+    assert_eq!(run.code == 0, is_whole, "{run}");
+    assert!(is_whole || case.weight == Weight::Only, "{run}");
+    let is_named_once = in_part.is_disjoint(&lost);
     assert!(
-        (lost.is_empty() && in_part.is_empty()) || case.weight == Weight::Only,
-        "{run}"
-    );
-    assert!(
-        in_part.is_disjoint(&lost),
+        is_named_once,
         "damaged after the repair: {in_part:?}\n{run}"
     );
-    let listed = copy.sandbox.listed_ids();
-    let expected: Vec<&String> = specimen
-        .ids
-        .iter()
-        .filter(|id| !lost.contains(*id))
-        .collect();
-    assert_eq!(listed.iter().collect::<Vec<_>>(), expected, "{run}");
+    let mut expected = specimen.ids.clone();
+    expected.retain(|id| !lost.contains(id));
+    assert_eq!(copy.sandbox.listed_ids(), expected, "{run}");
     if case.weight == Weight::Only && !salvaged.is_null() && harmed.is_some() {
         let kept = copy.kept();
-        let bytes = kept
-            .iter()
-            .find_map(|kept| fs::read(kept.join(&case.file)).ok());
+        let mut copies = kept.iter();
+        let bytes = copies.find_map(|kept| fs::read(kept.join(&case.file)).ok());
         assert_eq!(bytes, harmed, "the damaged file is not in {kept:?}\n{run}");
     }
     let gone = |id: &String| lost.contains(id) || in_part.contains(id);
@@ -350,11 +301,8 @@ fn try_case(case: &Case, specimen: &Specimen) {
 
 /// Labels that a sample must cover: every file, and every harm at each weight with every command.
 fn kinds(case: &Case) -> Vec<String> {
-    let harm = format!("{:?}", case.harm)
-        .split(' ')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let harm = format!("{:?}", case.harm);
+    let harm = harm.split(' ').next().unwrap_or_default();
     let reader = case.writer % OTHER_READERS.len();
     vec![
         case.file.display().to_string(),
@@ -425,61 +373,55 @@ enum Left {
     Nothing,
 }
 
-/// Loses either all files with these prefixes, or all others.
-#[derive(Clone, Copy, Debug)]
-enum Loss {
-    Of(&'static [&'static str]),
-    OfAllBut(&'static [&'static str]),
+/// What is lost: all files with these prefixes, or all others.
+#[derive(Debug)]
+struct Loss {
+    spares: bool,
+    parts: Vec<&'static str>,
+    left: Left,
 }
 
-const LOSSES: [(Loss, Left); 20] = [
-    (Loss::Of(&["refs", "objects"]), Left::Names),
-    (
-        Loss::Of(&["refs", "objects", "HEAD", "config"]),
-        Left::Names,
-    ),
-    (Loss::Of(&["refs", "checkpoint-manifest.md"]), Left::All),
-    (Loss::Of(&["refs", "checkpoint"]), Left::All),
-    (
-        Loss::Of(&["refs", "checkpoint", "HEAD", "config", "info"]),
-        Left::All,
-    ),
-    (
-        Loss::Of(&["objects", "checkpoint-manifest.md"]),
-        Left::Names,
-    ),
-    (Loss::Of(&["objects", "checkpoint"]), Left::Names),
-    (Loss::Of(&["objects/pack"]), Left::Some),
-    (Loss::Of(&["objects/pack", "refs"]), Left::Some),
-    (Loss::Of(&["objects/pack", "checkpoint"]), Left::Some),
-    (
-        Loss::Of(&["refs", "objects", "checkpoint-manifest.md"]),
-        Left::Nothing,
-    ),
-    (
-        Loss::Of(&["checkpoint-manifest.md", "checkpoint", ".gitignore"]),
-        Left::All,
-    ),
-    (Loss::OfAllBut(&["objects"]), Left::All),
-    (Loss::OfAllBut(&["objects/pack", "refs"]), Left::Some),
-    (Loss::OfAllBut(&["refs"]), Left::Names),
-    (Loss::OfAllBut(&["checkpoint-manifest.md"]), Left::Names),
-    (Loss::OfAllBut(&["checkpoint"]), Left::Nothing),
-    (Loss::OfAllBut(&["checkpoint/description"]), Left::Nothing),
-    (Loss::OfAllBut(&["HEAD"]), Left::Nothing),
-    (Loss::OfAllBut(&["HEAD", "config", "info"]), Left::Nothing),
-];
+/// Rows of what is lost and what is left.
+const LOSSES: &str = "refs objects => Names
+    refs objects HEAD config => Names
+    refs checkpoint-manifest.md => All
+    refs checkpoint => All
+    refs checkpoint HEAD config info => All
+    objects checkpoint-manifest.md => Names
+    objects checkpoint => Names
+    objects/pack => Some
+    objects/pack refs => Some
+    objects/pack checkpoint => Some
+    refs objects checkpoint-manifest.md => Nothing
+    checkpoint-manifest.md checkpoint .gitignore => All
+    all but objects => All
+    all but objects/pack refs => Some
+    all but refs => Names
+    all but checkpoint-manifest.md => Names
+    all but checkpoint => Nothing
+    all but checkpoint/description => Nothing
+    all but HEAD => Nothing
+    all but HEAD config info => Nothing";
+
+fn loss(row: &'static str) -> Loss {
+    let (parts, left) = row.trim().split_once(" => ").expect("a row");
+    let spared = parts.strip_prefix("all but ");
+    let all = [Left::All, Left::Some, Left::Names, Left::Nothing];
+    let left = all.into_iter().find(|one| format!("{one:?}") == left);
+    Loss {
+        spares: spared.is_some(),
+        parts: spared.unwrap_or(parts).split(' ').collect(),
+        left: left.expect("what is left"),
+    }
+}
 
 /// Removes the files of a loss, and directories that become empty, as a sweep would.
-fn lose(copy: &Copy, loss: Loss) {
+fn lose(copy: &Copy, loss: &Loss) {
     let store = copy.sandbox.store();
     for file in fixtures::files_below(&store) {
         let inside = file.strip_prefix(&store).expect("in the store");
-        let is_gone = match loss {
-            Loss::Of(parts) => parts.iter().any(|part| inside.starts_with(part)),
-            Loss::OfAllBut(parts) => !parts.iter().any(|part| inside.starts_with(part)),
-        };
-        if is_gone {
+        let is_named = loss.parts.iter().any(|part| inside.starts_with(part));
+        if is_named != loss.spares {
             fs::remove_file(&file).expect("a file can be removed");
         }
     }
@@ -487,35 +429,24 @@ fn lose(copy: &Copy, loss: Loss) {
 }
 
 /// Checks that each part is reported as what it is; whole ones restore, others change nothing.
-fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String> {
-    let copy = specimen.copy();
+fn readers_after(loss: &Loss, specimen: &Specimen) -> BTreeSet<String> {
+    let (copy, left) = (specimen.copy(), loss.left);
     lose(&copy, loss);
     let watch = Watch::over(&copy.sandbox.store());
     let expected = if left == Left::Nothing { 6 } else { 0 };
     let listed = calm(copy.sandbox.cmd("list --json"), &[expected]);
     calm(copy.sandbox.cmd("status"), &[expected]);
-    calm(
-        copy.sandbox.cmd("verify --full"),
-        if left == Left::All { &[0] } else { &[6] },
-    );
+    let whole = if left == Left::All { 0 } else { 6 };
+    calm(copy.sandbox.cmd("verify --full"), &[whole]);
     calm(copy.sandbox.cmd("find text"), &[0, 3, 6]);
     if left == Left::Nothing {
         watch.assert_untouched();
         return BTreeSet::new();
     }
-    let shorts = |list: &str| -> BTreeSet<String> {
-        let data = listed.data();
-        let all = data[list].as_array().expect("a list").iter();
-        all.map(|one| one["short"].as_str().expect("an id").to_owned())
-            .collect()
-    };
-    let (whole, damaged) = (shorts("checkpoints"), shorts("damaged"));
+    let data = listed.data();
+    let (whole, damaged) = (shorts(&data["checkpoints"]), shorts(&data["damaged"]));
     let ids: BTreeSet<String> = specimen.ids.iter().cloned().collect();
-    assert_eq!(
-        whole.union(&damaged).cloned().collect::<BTreeSet<_>>(),
-        ids,
-        "{listed}"
-    );
+    assert_eq!(&whole | &damaged, ids, "{listed}");
     assert!(left != Left::All || damaged.is_empty(), "{listed}");
     assert!(left != Left::Names || whole.is_empty(), "{listed}");
     assert!(left != Left::Some || !damaged.is_empty(), "{listed}");
@@ -526,14 +457,10 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
         copy.sandbox.write("text", "present");
         let before = copy.sandbox.tree();
         let run = calm(copy.sandbox.restore(id), &[0, 6]);
-        copy.sandbox.tree().assert_is(
-            if run.code == 0 { state } else { &before },
-            "after the restore",
-        );
-        assert!(
-            run.code == 6 || whole.contains(id),
-            "{id} is damaged\n{run}"
-        );
+        let expected = if run.code == 0 { state } else { &before };
+        copy.sandbox.tree().assert_is(expected, "after the restore");
+        let may_be = run.code == 6 || whole.contains(id);
+        assert!(may_be, "{id} is damaged\n{run}");
         assert!(run.code == 0 || left != Left::All, "{id} is whole\n{run}");
     }
     damaged
@@ -541,8 +468,8 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
 
 /// Checks that a `create` works and forgets nothing: unreadable parts are kept beside, readable
 /// ones stay.
-fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<String>) {
-    let copy = specimen.copy();
+fn create_after(loss: &Loss, specimen: &Specimen, damaged: &BTreeSet<String>) {
+    let (copy, left) = (specimen.copy(), loss.left);
     lose(&copy, loss);
     let files = fixtures::files_below(&copy.sandbox.store()).len();
     copy.sandbox.write("text", "something else");
@@ -552,20 +479,10 @@ fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<
     assert_eq!(run.stderr.contains(sentence), is_anew, "{run}");
     let kept = copy.kept();
     assert_eq!(kept.len(), usize::from(is_anew), "{run}");
-    assert!(
-        kept.iter()
-            .all(|kept| fixtures::files_below(kept).len() >= files),
-        "the kept copy is short\n{run}"
-    );
-    let expected = if is_anew {
-        BTreeSet::new()
-    } else {
-        damaged.clone()
-    };
-    assert!(
-        expected.is_subset(&damaged_ids(&copy).0),
-        "damage was forgotten\n{run}"
-    );
+    let is_whole = |kept: &PathBuf| fixtures::files_below(kept).len() >= files;
+    assert!(kept.iter().all(is_whole), "the kept copy is short\n{run}");
+    let is_known = is_anew || damaged.is_subset(&damaged_ids(&copy).0);
+    assert!(is_known, "damage was forgotten\n{run}");
     restores(&copy, run.stdout.trim(), None);
     let again = calm(copy.sandbox.cmd("create -r 'once more'"), &[0]);
     assert!(
@@ -574,32 +491,20 @@ fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<
     );
 }
 
-fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
-    let copy = specimen.copy();
+fn repair_after(loss: &Loss, specimen: &Specimen) {
+    let (copy, left) = (specimen.copy(), loss.left);
     lose(&copy, loss);
-    let run = calm(
-        copy.sandbox.cmd("verify --repair"),
-        if left == Left::All { &[0] } else { &[0, 6] },
-    );
-    let (in_part, _) = damaged_ids(&copy);
-    for id in copy
-        .sandbox
-        .listed_ids()
-        .iter()
-        .filter(|id| !in_part.contains(*id))
-    {
+    let codes: &[i32] = if left == Left::All { &[0] } else { &[0, 6] };
+    let run = calm(copy.sandbox.cmd("verify --repair"), codes);
+    let ((in_part, _), listed) = (damaged_ids(&copy), copy.sandbox.listed_ids());
+    for id in listed.iter().filter(|id| !in_part.contains(*id)) {
         if let Some(state) = specimen.states.get(id) {
             restores(&copy, id, Some(state));
         }
     }
-    assert!(
-        left != Left::All
-            || specimen
-                .ids
-                .iter()
-                .all(|id| copy.sandbox.listed_ids().contains(id)),
-        "{run}"
-    );
+    let mut ids = specimen.ids.iter();
+    let has_all = left != Left::All || ids.all(|id| copy.sandbox.listed_ids().contains(id));
+    assert!(has_all, "{run}");
     copy.sandbox.write("text", "something else");
     restores(&copy, &copy.sandbox.create("after the repair"), None);
     calm(copy.sandbox.cmd("prune"), &[0]);
@@ -609,30 +514,22 @@ fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
 fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
     let specimen = Specimen::new();
     let has_loose = !damaged::loose_of(&specimen.store).is_empty();
-    let kinds = |(loss, left): &(Loss, Left)| {
-        vec![
-            format!("{left:?}"),
-            format!("{:?}", std::mem::discriminant(loss)),
-        ]
-    };
-    let losses = sample(LOSSES, 8, kinds);
-    try_each(&losses, |(loss, left)| {
+    let kinds = |loss: &Loss| vec![format!("{:?}", loss.left), loss.spares.to_string()];
+    let losses = sample(LOSSES.lines().map(loss), 8, kinds);
+    try_each(&losses, |loss| {
         // Without packs only loose objects are left, which git makes.
-        if *left == Left::Some && !has_loose {
+        if loss.left == Left::Some && !has_loose {
             return crate::bench::skipped("needs git");
         }
-        let damaged = readers_after(*loss, *left, &specimen);
-        create_after(*loss, *left, &specimen, &damaged);
-        repair_after(*loss, *left, &specimen);
+        let damaged = readers_after(loss, &specimen);
+        create_after(loss, &specimen, &damaged);
+        repair_after(loss, &specimen);
     });
 }
 
 /// The message of a panic.
 fn why(cause: &(dyn std::any::Any + Send)) -> String {
     let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    cause
-        .downcast_ref::<String>()
-        .cloned()
-        .or(short)
-        .unwrap_or_default()
+    let long = cause.downcast_ref::<String>().cloned();
+    long.or(short).unwrap_or_default()
 }

@@ -1,7 +1,8 @@
-//! Deletions that meet kills, newer formats and a terminal; `stories/delete.md` and `damage.md` have the
+//! Deletions that meet kills and a terminal; `stories/delete.md` and `damage.md` have the
 //! rest.
 
-use crate::bench::{Git, Run, Sandbox, fixtures, skipped, strace};
+use crate::bench::terminal::with_keyboard;
+use crate::bench::{Git, Sandbox, given, strace};
 
 fn with(count: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
@@ -15,9 +16,7 @@ fn with(count: usize) -> (Sandbox, Vec<String>) {
 
 #[test]
 fn the_two_checkpoints_of_a_pending_restore_are_refused() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let (sandbox, target, safety) = pending_restore();
     for id in [&target, &safety] {
         let run = sandbox.fails(4, format!("delete {id} --yes --json"));
@@ -31,9 +30,7 @@ fn the_two_checkpoints_of_a_pending_restore_are_refused() {
 
 #[test]
 fn force_deletes_the_store_of_a_pending_restore_and_only_with_all() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let (sandbox, target, _) = pending_restore();
     sandbox.fails(2, format!("delete {target} --force --yes"));
     sandbox.ok("delete --all --force --yes");
@@ -49,12 +46,8 @@ fn pending_restore() -> (Sandbox, String, String) {
         sandbox.write("c", "1");
         sandbox.create("third");
         sandbox.write("a", "2").write("b", "2");
-        let run = strace::kill_at(
-            &sandbox,
-            "renameat2,renameat,rename",
-            at,
-            &["restore", &target, "--yes"],
-        );
+        let words = ["restore", &target, "--yes"];
+        let run = strace::kill_at(&sandbox, "renameat2,renameat,rename", at, &words);
         assert_ne!(run.code, 0, "the restore was never killed half-way");
         if let Some(safety) = sandbox.status()["pending"]["safety"]["id"].as_str() {
             return (sandbox, target, safety[..8].to_owned());
@@ -64,20 +57,8 @@ fn pending_restore() -> (Sandbox, String, String) {
 }
 
 #[test]
-fn a_store_of_a_newer_format_is_not_deleted() {
-    let (sandbox, ids) = with(1);
-    fixtures::make_newer(&sandbox.store(), 9);
-    sandbox.watch(&sandbox.store());
-    sandbox.fails(6, "delete --all --yes");
-    sandbox.fails(6, format!("delete {} --yes", ids[0]));
-    sandbox.fails(6, format!("pin {}", ids[0]));
-}
-
-#[test]
 fn a_deletion_of_all_that_is_killed_leaves_the_store_or_none() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let calls = "renameat2,renameat,rename,unlinkat,unlink,rmdir,fsync";
     for at in [1, 2, 3, 5, 8, 13, 21] {
         let (sandbox, ids) = with(2);
@@ -96,9 +77,7 @@ fn a_deletion_of_all_that_is_killed_leaves_the_store_or_none() {
 
 #[test]
 fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for calls in [
         "renameat2,renameat,rename",
         "unlinkat,unlink",
@@ -108,19 +87,13 @@ fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
             let (sandbox, ids) = with(3);
             let run = strace::kill_at(&sandbox, calls, at, &["delete", &ids[1], &ids[2], "--yes"]);
             let left = sandbox.listed_ids();
-            assert!(
-                left.contains(&ids[0]),
-                "{calls} {at}: the one that was not named is gone"
-            );
+            let how = format!("{calls} {at}");
+            assert!(left.contains(&ids[0]), "{how}: it was not named");
             for id in &left {
                 sandbox.ok(format!("show {id}"));
             }
             sandbox.ok("prune");
-            assert_eq!(
-                sandbox.listed_ids(),
-                left,
-                "{calls} {at}: a deleted one came back"
-            );
+            assert_eq!(sandbox.listed_ids(), left, "{how}: one came back");
             if let Some(git) = Git::find(sandbox.root()) {
                 git.with("GIT_DIR", sandbox.store())
                     .ok("fsck --full --strict");
@@ -136,47 +109,27 @@ fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
     }
 }
 
-/// Runs the program on a terminal with one answer typed.
-fn on_a_terminal(sandbox: &Sandbox, args: &str, answer: &str) -> Option<Run> {
-    if !std::path::Path::new("/usr/bin/script").is_file() {
-        skipped("no script");
-        return None;
-    }
-    let line = format!(
-        "echo {answer} | /usr/bin/script -qec '{} {args}' /dev/null",
-        Sandbox::binary().display()
-    );
-    Some(Run::of(sandbox.command(&["/bin/sh", "-c", &line], &[])))
-}
-
 #[test]
 fn on_a_terminal_the_list_is_shown_and_the_answer_decides() {
     let (sandbox, ids) = with(2);
-    let Some(run) = on_a_terminal(&sandbox, "delete latest", "n") else {
-        return;
+    let typed = |answer: &str, words: &str| {
+        let line = format!("$checkpoint delete {words}");
+        with_keyboard(&sandbox, &format!("echo {answer}"), &line)
     };
-    run.code(4).stdout_has(&ids[1]).stdout_has("[y/N]");
+    let run = given!(typed("n", "latest")).code(4);
+    run.stdout_has(&ids[1]).stdout_has("[y/N]");
     assert_eq!(sandbox.listed().len(), 2);
-    on_a_terminal(&sandbox, "delete latest", "y")
-        .expect("a terminal")
-        .success()
-        .stdout_has("Deleted 1 checkpoint");
-    assert_eq!(sandbox.listed_ids(), [ids[0].clone()]);
-    on_a_terminal(&sandbox, "delete --all --no-input", "y")
-        .expect("a terminal")
-        .code(4);
-    on_a_terminal(&sandbox, "delete --all", "y")
-        .expect("a terminal")
-        .success();
+    let run = given!(typed("y", "latest")).success();
+    run.stdout_has("Deleted 1 checkpoint");
+    assert_eq!(sandbox.listed_ids(), ids[..1]);
+    given!(typed("y", "--all --no-input")).code(4);
+    given!(typed("y", "--all")).success();
     assert!(!sandbox.store().exists());
 }
 
 #[test]
 fn a_store_of_which_files_stay_is_deleted_and_they_are_named() {
-    if !strace::available() {
-        skipped("no strace");
-        return;
-    }
+    given!(if strace::available());
     let (sandbox, _) = with(2);
     let delete = ["delete", "--all", "--yes", "--json"];
     let run = strace::failing_from(&sandbox, "unlinkat,unlink", "EACCES", 1, &delete).code(5);

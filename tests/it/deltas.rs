@@ -1,6 +1,6 @@
 //! A prune that stores versions as deltas, killed or out of room; `stories/deltas.md` has the rest.
 
-use crate::bench::{Git, Sandbox, damaged, fixtures, sample, strace};
+use crate::bench::{Git, Sandbox, damaged, fixtures, given, sample, strace};
 
 /// Lines that compress badly.
 fn text(seed: u64, len: usize) -> Vec<u8> {
@@ -65,9 +65,7 @@ impl Versions {
             assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
         }
         self.sandbox.ok("verify --full");
-        let Some(git) = Git::find(self.sandbox.root()) else {
-            return;
-        };
+        let git = given!(Git::find(self.sandbox.root()));
         let git = git.with("GIT_DIR", self.sandbox.store());
         git.ok("fsck --full --strict");
         for (id, content) in &self.made {

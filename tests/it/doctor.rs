@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::bench::{Run, Sandbox, skipped, strace};
+use crate::bench::{Run, Sandbox, given, skipped, strace};
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -24,9 +24,7 @@ fn check(data: &Value, subject: &str) -> Option<(String, String)> {
 
 #[test]
 fn a_restore_that_was_interrupted_is_named_with_both_ways_out() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let mut killed = (1..60).map(|nth| {
         let sandbox = project();
         for number in 0..5 {

@@ -12,16 +12,17 @@ use crate::hook::Agent;
 const MAIN: &str = "fn main() {}\n";
 
 /// Returns the examples of a command, without their remarks.
-fn examples(words: &[String]) -> Vec<String> {
-    grammar::examples(&words.join(" "))
+fn examples(words: &str) -> Vec<String> {
+    grammar::examples(words)
         .map(|line| line.split("   ").next().unwrap_or_default().to_owned())
         .collect()
 }
 
 /// Makes a project with what the examples name, and what this command needs.
-fn prepared(words: &[String]) -> Sandbox {
+fn prepared(words: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let run = |args: &[&str]| drop(sandbox.run(args).success());
+    let run = |line: &str| drop(sandbox.ok(line));
+    let (group, last) = words.split_once(' ').unwrap_or((words, ""));
     sandbox
         .write("README.md", "read me\n")
         .write("src/main.rs", MAIN)
@@ -33,15 +34,15 @@ fn prepared(words: &[String]) -> Sandbox {
         if at > 0 {
             sandbox.write("src/main.rs", format!("{MAIN}// TODO {at}\n"));
         }
-        if words[0] != "relink" {
+        if group != "relink" {
             sandbox.create(reason);
         }
     }
-    match words[0].as_str() {
-        "undo" => run(&["restore", "wave-1", "--yes"]),
+    match group {
+        "undo" => run("restore wave-1 --yes"),
         "redo" => {
-            run(&["restore", "wave-1", "--yes"]);
-            run(&["undo", "--yes"]);
+            run("restore wave-1 --yes");
+            run("undo --yes");
         }
         "rewind" => {
             let agent = Agent {
@@ -53,28 +54,26 @@ fn prepared(words: &[String]) -> Sandbox {
             sandbox.write("src/main.rs", MAIN);
             agent.prompt("go on");
         }
-        "import" => run(&["export", "-o", "work.bundle"]),
-        "remote" | "push" | "fetch" | "clone" => with_a_remote(&sandbox, words),
+        "import" => run("export -o work.bundle"),
+        "remote" | "push" | "fetch" | "clone" => with_a_remote(&sandbox, last),
         "restore" => drop(sandbox.write("src/main.rs", MAIN)),
         "diff" => drop(sandbox.write("src/main.rs", "fn main() { }\n")),
-        "release" => run(&["hold", "nightly"]),
-        "unpin" => ["@", "before refactor"]
-            .iter()
-            .for_each(|sel| run(&["pin", sel])),
+        "release" => run("hold nightly"),
+        "unpin" => ["pin @", "pin 'before refactor'"].into_iter().for_each(run),
         "relink" => {
             let old = sandbox.top().join("old-name");
             sandbox.write(old.join("a"), "1");
             let _ = sandbox.run_in(&old, &["create"]).success();
             std::fs::remove_dir_all(old).expect("it can be removed");
         }
-        "workflow" | "phase" | "task" => with_a_run(&sandbox, words),
+        "workflow" | "phase" | "task" => with_a_run(&sandbox, group, last),
         _ => {}
     }
     sandbox
 }
 
 /// Makes a repository beside the project, and puts git where the examples find it.
-fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
+fn with_a_remote(sandbox: &Sandbox, last: &str) {
     let remote = Remote::bare_directory(sandbox).expect("git is here");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut programs = std::env::split_paths(&path).map(|dir| dir.join("git"));
@@ -84,11 +83,11 @@ fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
     sandbox.symlink(sandbox.top().join("bin/git"), git);
     std::fs::rename(remote.place(), sandbox.top().join("server.git")).expect("it is moved");
     remote.reach_from(sandbox);
-    if words.get(1).is_none_or(|word| word != "add") {
+    if last != "add" {
         sandbox.ok("remote add origin ../server.git");
         sandbox.ok("push");
     }
-    if words.get(1).is_some_and(|word| word == "remove") {
+    if last == "remove" {
         let lines = sandbox.top().join("server.git/refs/lines");
         let line = fixtures::files_below(&lines).remove(0);
         let copy = lines.join("0123456789abcdef").join("0123456789abcdef");
@@ -97,28 +96,23 @@ fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
     }
 }
 
-fn with_a_run(sandbox: &Sandbox, words: &[String]) {
-    let run = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        sandbox.run(&words).success()
-    };
-    let _ = run("workflow init --type implement --phase plan --phase build:Build:plan");
-    let export = run("workflow export --format pipeline").stdout;
+fn with_a_run(sandbox: &Sandbox, group: &str, last: &str) {
+    let run = |line: &str| drop(sandbox.ok(line));
+    run("workflow init --type implement --phase plan --phase build:Build:plan");
+    let export = sandbox.ok("workflow export --format pipeline").stdout;
     sandbox.write("state.json", export);
-    let last = words.get(1).map(String::as_str);
-    match (words[0].as_str(), last) {
-        ("phase", Some("start") | None) => return,
-        _ => drop(run("phase start plan")),
+    if (group, last) == ("phase", "start") || (group, last) == ("phase", "") {
+        return;
     }
-    match (words[0].as_str(), last) {
-        ("task", Some("add") | None) => {}
-        ("task", Some("start" | "list")) => drop(run("task add parser")),
-        ("task", _) => {
-            let _ = run("task add parser");
-            let _ = run("task start parser");
-        }
-        ("workflow", Some("note")) => drop(run("workflow note --set owner=bob")),
-        ("workflow", Some("cleanup")) => drop(run("workflow end --abandon")),
+    run("phase start plan");
+    match (group, last) {
+        ("task", "add" | "") => {}
+        ("task", "start" | "list") => run("task add parser"),
+        ("task", _) => ["task add parser", "task start parser"]
+            .into_iter()
+            .for_each(run),
+        ("workflow", "note") => run("workflow note --set owner=bob"),
+        ("workflow", "cleanup") => run("workflow end --abandon"),
         _ => {}
     }
 }
@@ -146,18 +140,19 @@ fn run_example(sandbox: &Sandbox, example: &str) -> Run {
 fn check(is_wanted: &dyn Fn(&str) -> bool) {
     let mut wrong = Vec::new();
     let has_git = Git::find(Sandbox::bare().root()).is_some();
-    let needs_git = |word: &str| matches!(word, "remote" | "push" | "fetch" | "clone");
-    for words in commands().into_iter().filter(|words| is_wanted(&words[0])) {
-        if needs_git(&words[0]) && !has_git {
+    for words in commands() {
+        let group = words.split(' ').next().expect("a word");
+        let needs_git = matches!(group, "remote" | "push" | "fetch" | "clone");
+        if !is_wanted(group) || (needs_git && !has_git) {
             continue;
         }
         let examples = examples(&words);
         if examples.len() < 2 {
-            wrong.push(format!("{words:?} has {} examples", examples.len()));
+            wrong.push(format!("{words} has {} examples", examples.len()));
         }
         for example in examples {
-            if !example.contains(&format!("checkpoint {}", words[0])) || example.len() > 78 {
-                wrong.push(format!("{words:?}: {example}"));
+            if !example.contains(&format!("checkpoint {group}")) || example.len() > 78 {
+                wrong.push(format!("{words}: {example}"));
             }
             let run = run_example(&prepared(&words), &example);
             if run.code != 0 {

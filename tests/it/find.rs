@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::bench::{Git, Sandbox};
+use crate::bench::sample::Draw;
+use crate::bench::{Git, Sandbox, given};
 
 #[track_caller]
 fn found(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
@@ -21,32 +22,24 @@ fn events(path: &Value) -> Vec<(String, String)> {
 /// A history in which every file changes its content, its mode and its kind now and then.
 fn busy_history(restores: bool) -> Sandbox {
     let sandbox = Sandbox::new();
-    let mut state = 7_u64;
-    let mut random = |end: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % end
-    };
+    let mut draw = Draw::new();
     let paths = ["a", "a.b", "d/a", "d/e/f", "d/e/g", "d.x", "z/deep/er/file"];
     let mut ids = Vec::new();
     for at in 0..25 {
         for _ in 0..3 {
-            let path = paths[usize::try_from(random(7)).unwrap()];
+            let path = paths[draw.below(7)];
             sandbox.remove(path);
-            match random(5) {
+            match draw.below(5) {
                 0 => {}
-                1 => drop(sandbox.symlink(path, format!("needle{}", random(3)))),
+                1 => drop(sandbox.symlink(path, format!("needle{}", draw.below(3)))),
                 2 => drop(sandbox.write(path, "needle\n").chmod(path, 0o755)),
-                3 => drop(sandbox.write(path, format!("needle {}\n", random(4)))),
+                3 => drop(sandbox.write(path, format!("needle {}\n", draw.below(4)))),
                 _ => drop(sandbox.write(path, "other\n")),
             }
         }
         ids.push(sandbox.create(&format!("step {at}")));
         if restores && at % 9 == 8 {
-            sandbox
-                .restore(&ids[usize::try_from(random(5)).unwrap()])
-                .success();
+            sandbox.restore(&ids[draw.below(5)]).success();
         }
     }
     sandbox
@@ -82,9 +75,7 @@ fn find_tells_what_show_tells_of_each_checkpoint() {
 #[test]
 fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
     let sandbox = busy_history(true);
-    let Some(git) = Git::find(sandbox.root()) else {
-        return;
-    };
+    let git = given!(Git::find(sandbox.root()));
     let git = git.with("GIT_DIR", sandbox.store());
     let listed: Vec<String> = sandbox
         .listed()

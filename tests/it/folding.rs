@@ -1,7 +1,7 @@
 //! Names that differ only by case, on a file system where they are one: NTFS by FUSE stands for
 //! macOS and Windows.
 
-use crate::bench::{Run, Sandbox, skipped};
+use crate::bench::{Run, Sandbox, given, skipped};
 
 /// Prefix of each script: makes a checkpoint on the usual file system, then the same names in
 /// another spelling on a disk that folds case. The script that follows finds both checkpoints,
@@ -23,18 +23,9 @@ const DISK: &str = r#"
 /// Runs a script on such a disk; `None`, with a printed line, where none is available.
 fn on_a_folding_disk(script: &str) -> Option<Run> {
     let sandbox = Sandbox::bare();
-    let run = sandbox.run_under(
-        &[
-            "/usr/bin/unshare",
-            "-m",
-            "/bin/sh",
-            "-ec",
-            &format!("{DISK}{script}"),
-        ],
-        &[],
-    );
-    if run.code == 98 || run.code == 99 || run.stderr.contains("unshare failed") {
-        skipped("needs lowntfs-3g and the right to mount");
+    let run = sandbox.mounting(&format!("{DISK}{script}"))?;
+    if run.code == 98 {
+        skipped("needs lowntfs-3g");
         return None;
     }
     Some(run.success())
@@ -49,9 +40,7 @@ fn what_goes_goes_before_another_spelling_of_its_name_comes() {
         told redo --yes; tree
         told verify --full
     ";
-    let Some(run) = on_a_folding_disk(script) else {
-        return;
-    };
+    let run = given!(on_a_folding_disk(script));
     let upper = "./dir/sub/a=one\n./readme=one\n./same/s=same\n";
     let lower = "./dir/other=x\n./dir/sub/a=two\n./readme=two\n./same/s=same\n";
     assert_eq!(
@@ -68,9 +57,7 @@ fn what_no_checkpoint_holds_stays_and_its_spelling_is_told() {
         mkfifo dir/fifo
         told restore upper --yes; cat "$HOME/said"; rm dir/fifo; tree
     "#;
-    let Some(run) = on_a_folding_disk(script) else {
-        return;
-    };
+    let run = given!(on_a_folding_disk(script));
     assert!(run.stdout.starts_with("restore 4\n"), "{run}");
     run.stdout_has("Dir (is there under another spelling of its name)")
         .stdout_has("./readme=two\n./same/s=same\n");
@@ -84,9 +71,7 @@ fn two_names_of_a_checkpoint_that_are_one_change_nothing() {
         lowntfs-3g -o ignore_case,permissions "$HOME/disk" "$PWD" 2> /dev/null; cd "$PWD"
         told restore twins --yes; cat "$HOME/said"; tree; told status
     "#;
-    let Some(run) = on_a_folding_disk(script) else {
-        return;
-    };
+    let run = given!(on_a_folding_disk(script));
     assert!(run.stdout.starts_with("restore 4\n"), "{run}");
     let run = run
         .stdout_has("nothing was changed")
@@ -112,8 +97,6 @@ fn a_step_that_is_refused_brings_every_name_back() {
             tree > "$HOME/after"; cmp -s "$HOME/before" "$HOME/after" || { echo "$nth: $code"; cat "$HOME/said" "$HOME/after"; }
         done
     "#;
-    let Some(run) = on_a_folding_disk(script) else {
-        return;
-    };
+    let run = given!(on_a_folding_disk(script));
     run.stdout_is("");
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Sandbox, limit, skipped};
+use crate::bench::{Sandbox, given, limit, skipped};
 
 /// A mount that ends with the test.
 struct Mount(PathBuf);
@@ -30,9 +30,7 @@ fn a_restore_leaves_no_staging_directory_behind() {
     let sandbox = Sandbox::bare();
     let source = sandbox.top().join("source");
     std::fs::create_dir(&source).unwrap();
-    let Some(_mount) = Mount::of(&source, sandbox.root()) else {
-        return;
-    };
+    let _mount = given!(Mount::of(&source, sandbox.root()));
     sandbox.write("a", "1").write("d/b", "1");
     let id = sandbox.create("one");
     sandbox.write("a", "2").write("d/c", "2");

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::bench::Sandbox;
 use crate::bench::damaged::packs_of;
+use crate::bench::{Sandbox, given};
 use crate::partial;
 
 fn project() -> Sandbox {
@@ -31,9 +31,7 @@ fn passed(sandbox: &Sandbox, args: &[&str]) -> String {
 #[test]
 fn a_partial_checkpoint_guards_only_what_it_could_read() {
     let sandbox = project();
-    let Some(wrapper) = partial::wrapper(&sandbox) else {
-        return;
-    };
+    let wrapper = given!(partial::wrapper(&sandbox));
     sandbox.write("closed/inside", "3").chmod("closed", 0);
     let run = sandbox.run_under(wrapper, &["create"]).code(5);
     refused(&sandbox, &[]);

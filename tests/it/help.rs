@@ -6,19 +6,19 @@ use checkpoint::cli::parse;
 use checkpoint::commands::help;
 use clap::Command;
 
-use crate::bench::Sandbox;
+use crate::bench::{Sandbox, golden};
 
 /// The words of every command, such as `workflow init`; groups come before their members.
-pub fn commands() -> Vec<Vec<String>> {
-    fn below(command: &Command, words: &[String], found: &mut Vec<Vec<String>>) {
+pub fn commands() -> Vec<String> {
+    fn below(command: &Command, before: &str, found: &mut Vec<String>) {
         for one in command.get_subcommands() {
-            let words = [words, &[one.get_name().to_owned()]].concat();
+            let words = format!("{before}{}", one.get_name());
             found.push(words.clone());
-            below(one, &words, found);
+            below(one, &format!("{words} "), found);
         }
     }
     let mut found = Vec::new();
-    below(&parse::command(), &[], &mut found);
+    below(&parse::command(), "", &mut found);
     assert!(found.len() > 55, "only {} commands", found.len());
     found
 }
@@ -29,10 +29,10 @@ fn snapshot(name: &str) -> PathBuf {
         .join(format!("help-{name}.txt"))
 }
 
-fn check(name: &str, words: &[&str]) {
+fn check(name: &str, line: &str) {
     let sandbox = Sandbox::new();
     sandbox.env("COLUMNS", "200");
-    let help = sandbox.run(words).success().stdout;
+    let help = sandbox.ok(line).stdout;
     for line in help.lines() {
         assert!(
             line.chars().count() <= 100,
@@ -40,35 +40,22 @@ fn check(name: &str, words: &[&str]) {
         );
         assert_eq!(line.trim_end(), line, "{name}: a line ends with blanks");
     }
-    let path = snapshot(name);
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
-        std::fs::write(&path, &help).expect("a snapshot can be written");
-    }
-    let pinned = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        help,
-        pinned,
-        "{name}: the help differs from {}; UPDATE_SNAPSHOTS=1 pins it anew",
-        path.display()
-    );
+    golden(snapshot(name), &help);
 }
 
 #[test]
 fn the_help_of_every_command_is_pinned() {
-    check("checkpoint", &["--help"]);
-    check("options", &["help", "options"]);
-    check("topics", &["help", "topics"]);
+    check("checkpoint", "--help");
+    check("options", "help options");
+    check("topics", "help topics");
     for words in commands() {
-        let mut line: Vec<&str> = words.iter().map(String::as_str).collect();
-        line.push("--help");
-        check(&words.join("-"), &line);
+        check(&words.replace(' ', "-"), &format!("{words} --help"));
     }
 }
 
 #[test]
 fn every_snapshot_belongs_to_a_command() {
-    let mut names: Vec<String> = commands().iter().map(|words| words.join("-")).collect();
+    let mut names: Vec<String> = commands();
     names.extend(["checkpoint", "options", "topics"].map(str::to_owned));
     for entry in std::fs::read_dir(snapshot("x").parent().expect("a folder"))
         .into_iter()
@@ -79,7 +66,7 @@ fn every_snapshot_belongs_to_a_command() {
             .strip_prefix("help-")
             .map(|name| name.trim_end_matches(".txt"));
         assert!(
-            of_help.is_none_or(|name| names.iter().any(|known| known == name)),
+            of_help.is_none_or(|name| names.contains(&name.replace('-', " "))),
             "{name} belongs to no command"
         );
     }
@@ -121,10 +108,8 @@ fn the_first_screen_fits_on_a_terminal_and_names_each_shown_command_once() {
     assert_eq!(named, shown);
     for hidden in ["man", "schema", "phase", "task"] {
         assert!(!named.contains(&hidden));
-        sandbox
-            .run(&[hidden, "--help"])
-            .success()
-            .stdout_has("Usage:");
+        let help = sandbox.ok(format!("{hidden} --help"));
+        help.stdout_has("Usage:");
     }
     assert_eq!(sandbox.ok("-h").stdout, help);
 }
@@ -144,9 +129,8 @@ fn the_options_of_every_command_stand_on_one_page_that_each_help_names() {
         assert!(page.contains(option), "{option}\n{page}");
     }
     for words in commands() {
-        let line: Vec<&str> = words.iter().map(String::as_str).collect();
         for flag in ["-h", "--help"] {
-            let help = sandbox.run(&[&line[..], &[flag]].concat()).success().stdout;
+            let help = sandbox.ok(format!("{words} {flag}")).stdout;
             assert!(!help.contains("--lock-timeout"), "{help}");
             assert!(help.contains("checkpoint help options"), "{help}");
         }
@@ -156,17 +140,9 @@ fn the_options_of_every_command_stand_on_one_page_that_each_help_names() {
 #[test]
 fn help_without_a_word_or_with_that_of_a_command_is_the_help_of_it() {
     let sandbox = Sandbox::new();
-    let same = |words: &[&str], help: &[&str]| {
-        let expected = sandbox.run(help).success().stdout;
-        sandbox.run(words).success().stdout_is(&expected);
-    };
-    same(&["help"], &["--help"]);
-    for words in commands() {
-        let line: Vec<&str> = words.iter().map(String::as_str).collect();
-        same(
-            &[&["help"], &line[..]].concat(),
-            &[&line[..], &["--help"]].concat(),
-        );
+    for words in commands().into_iter().chain([String::new()]) {
+        let expected = sandbox.ok(format!("{words} --help")).stdout;
+        sandbox.ok(format!("help {words}")).stdout_is(&expected);
     }
 }
 
@@ -176,19 +152,13 @@ fn help_of_a_topic_is_its_page_and_one_page_names_all_topics() {
     let overview = sandbox.ok("help topics").stdout;
     for (topic, title) in help::titles() {
         assert!(overview.contains(topic) && overview.contains(title));
-        assert!(
-            parse::command().find_subcommand(topic).is_none(),
-            "{topic} is a command as well"
-        );
-        let run = sandbox.run(&["help", topic]).success();
-        assert!(
-            run.stdout.starts_with(&format!("# {title}\n")) && run.stderr.is_empty(),
-            "{run}"
-        );
-        assert_eq!(
-            sandbox.run(&["help", topic, "--json"]).success().data()["text"],
-            run.stdout
-        );
+        let is_command = parse::command().find_subcommand(topic).is_some();
+        assert!(!is_command, "{topic} is a command as well");
+        let run = sandbox.ok(format!("help {topic}"));
+        let begins = run.stdout.starts_with(&format!("# {title}\n"));
+        assert!(begins && run.stderr.is_empty(), "{run}");
+        let data = sandbox.json(format!("help {topic}"));
+        assert_eq!(data["text"], run.stdout);
     }
     assert!(!sandbox.base().exists(), "help made a store");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::bench::fixtures::{files_below, write_description};
 use crate::bench::screen::screen;
 use crate::bench::terminal::dialogue;
-use crate::bench::{Run, Sandbox, limit, os, skipped};
+use crate::bench::{Run, Sandbox, given, limit, os, skipped};
 
 /// An agent at work in the sandbox.
 pub struct Agent<'s> {
@@ -122,13 +122,11 @@ fn on_a_terminal_a_prompt_is_chosen_from_the_list() {
         ("which", "\\033[B"),
         ("uld modify", "'; sleep 1; printf '\\r"),
     ];
-    let Some(run) = dialogue(&sandbox, line, &keys) else {
-        return;
-    };
+    let run = given!(dialogue(&sandbox, line, &keys));
     run.success();
     assert_eq!(sandbox.read("a"), "1");
     let left = dialogue(&sandbox, line, &[("which", "\\033")]);
-    left.expect("a terminal").code(4);
+    given!(left).code(4);
 }
 
 #[test]
@@ -178,9 +176,7 @@ fn the_question_of_a_rewind_says_once_whose_prompts_it_takes_back_too() {
     };
     other.prompt("theirs");
     let line = "$checkpoint rewind 1 --session session-one";
-    let Some(run) = dialogue(&sandbox, line, &[("[y/N]", "n\\n")]) else {
-        return;
-    };
+    let run = given!(dialogue(&sandbox, line, &[("[y/N]", "n\\n")]));
     let shown = screen(&run.clone().code(4).stdout).join("\n");
     let sentence = "this also takes back work of 1 prompt of codex, session thread";
     assert!(
@@ -208,9 +204,7 @@ fn two_prompts_behind(sandbox: &Sandbox, wrapper: &[&str], printed: [&str; 2]) {
 #[test]
 fn a_partial_checkpoint_is_told_once_for_each_session() {
     let sandbox = project();
-    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
-        return;
-    };
+    let wrapper = given!(crate::partial::wrapper(&sandbox));
     sandbox.write("closed", "x").chmod("closed", 0);
     two_prompts_behind(&sandbox, wrapper, ["is partial", ""]);
     assert_eq!(sandbox.listed().len(), 2);

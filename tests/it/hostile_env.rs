@@ -1,8 +1,8 @@
 //! The environment, git configuration and attributes change no byte of the result, and no child
-//! process is started.
+//! process is started and no network used.
 
-use crate::bench::trace::trace;
-use crate::bench::{Git, Sandbox, fixtures, skipped, strace, tree::Tree};
+use crate::bench::{Git, Sandbox, fixtures, given, skipped, strace, tree::Tree};
+use crate::obstacles::{AS_USER, USER, give, of_user};
 
 /// Without `GIT_` before them.
 const GIT_VARIABLES: &str = "DIR WORK_TREE INDEX_FILE OBJECT_DIRECTORY ALTERNATE_OBJECT_DIRECTORIES COMMON_DIR \
@@ -72,22 +72,13 @@ fn rubbish_in_environment_and_configuration_changes_no_byte() {
     let (hostile_tree, hostile_files) = round(&hostile);
     assert_eq!(calm_tree, hostile_tree);
     hostile_files.assert_is(&calm_files, "under the hostile environment");
-    assert_eq!(
-        hostile
-            .path("crlf.txt")
-            .metadata()
-            .map(|meta| meta.len())
-            .ok(),
-        Some(6)
-    );
+    assert_eq!(hostile.read("crlf.txt"), "a\r\nb\r\n");
 }
 
 #[test]
-fn no_command_starts_a_child() {
+fn no_command_starts_a_child_or_opens_a_socket() {
     let sandbox = Sandbox::new();
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     poison(&sandbox);
     fill(&sandbox);
     sandbox.write("dir/held", "1");
@@ -114,22 +105,6 @@ fn no_command_starts_a_child() {
 }
 
 #[test]
-fn planted_links_and_alternates_in_a_store_are_refused_or_worked_around() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
-    sandbox.create("first");
-    let outside = sandbox.top().join("outside");
-    std::fs::create_dir(&outside).expect("a directory can be made");
-    let pack = sandbox.store().join("objects/pack");
-    std::fs::rename(&pack, outside.join("pack")).expect("a rename");
-    crate::bench::os::symlink(outside.join("pack"), &pack).expect("a link can be made");
-    sandbox.watch(&outside).write("a", "2");
-    let run = sandbox.cmd("create");
-    assert_ne!(run.code, 101, "{run}");
-    assert_eq!(sandbox.read("a"), "2");
-}
-
-#[test]
 fn a_store_of_another_user_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
@@ -137,68 +112,25 @@ fn a_store_of_another_user_is_refused() {
         return skipped("needs the right to give files away");
     }
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    for args in [
-        &["create"][..],
-        &["list"],
-        &["restore", "first", "--yes"],
-        &["prune"],
-        &["verify", "--repair"],
+    for line in [
+        "create",
+        "list",
+        "restore first --yes",
+        "prune",
+        "verify --repair",
     ] {
-        let run = sandbox.run(&[args, &["--json"]].concat()).code(1);
+        let run = sandbox.fails(1, format!("{line} --json"));
         assert_eq!(run.error_code(), "hostile_store", "{run}");
         assert!(run.stdout.contains("user 54321"), "{run}");
     }
 }
 
 #[test]
-fn no_command_opens_a_socket() {
-    let sandbox = Sandbox::new();
-    fill(&sandbox);
-    for args in [
-        &["create", "-r", "one"][..],
-        &["list"],
-        &["status"],
-        &["diff"],
-        &["restore", "one", "--yes"],
-        &["prune"],
-        &["export", "-o", "x.bundle"],
-        &["import", "x.bundle"],
-    ] {
-        let Some(trace) = trace(&sandbox, args) else {
-            return;
-        };
-        let names: Vec<&str> = trace
-            .named(&["socket", "connect", "bind"])
-            .map(|call| call.name.as_str())
-            .collect();
-        assert!(
-            names.is_empty() && trace.run.code == 0,
-            "{names:?}\n{}",
-            trace.run
-        );
-    }
-}
-
-#[test]
 fn a_user_without_a_name_can_do_everything() {
-    let sandbox = Sandbox::bare();
+    let sandbox = given!(of_user());
     sandbox.write("a", "1").write("d/b", "1");
-    for entry in walkdir::WalkDir::new(sandbox.top()) {
-        let entry = entry.expect("the sandbox can be walked");
-        if crate::bench::os::lchown(entry.path(), Some(54_321), Some(54_321)).is_err() {
-            return skipped("needs the right to give files away");
-        }
-    }
-    let nameless = [
-        "/usr/bin/setpriv",
-        "--reuid=54321",
-        "--regid=54321",
-        "--clear-groups",
-    ];
-    if sandbox.run_under(&nameless, &["--version"]).code != 0 {
-        return skipped("needs a program that every user may start");
-    }
-    let run = |args: &[&str]| sandbox.run_under(&nameless, args).success();
+    give(&sandbox, USER);
+    let run = |args: &[&str]| sandbox.run_under(&AS_USER, args).success();
     run(&["create", "-r", "one"]);
     sandbox.write("a", "2");
     run(&["restore", "one", "--yes"]);
@@ -233,7 +165,7 @@ fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
             let tree = String::from_utf8(git.filter(&args, &tree)).expect("an id");
             text.replace(&git.output(&["rev-parse", "main^{tree}"]), tree.trim())
         });
-        let Some(made) = made else { return };
+        let made = given!(made);
         sandbox.write("a", "2").watch(sandbox.root());
         let run = sandbox.restore(&made);
         assert!(matches!(run.code, 3 | 6), "{name:?}\n{run}");
@@ -264,7 +196,7 @@ fn a_meta_with_a_path_into_a_dot_git_or_below_a_file_is_not_restored() {
                 &format!("Meta: {}", git.put("blob", meta.as_bytes())),
             )
         });
-        let Some(made) = made else { return };
+        let made = given!(made);
         fixtures::decoy_git(&sandbox.path("d/.git"));
         sandbox.write("a", "2").watch(sandbox.root());
         let to = sandbox.top().join("copy");

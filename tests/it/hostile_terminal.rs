@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::bench::Sandbox;
 use crate::bench::terminal::at_a_terminal;
+use crate::bench::{Sandbox, given};
 
 const PIPELINE: &str = ".claude/pipeline-state.json";
 const HOSTILE: &str = "a\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{7f}\u{e0041}\nroot  /forged\r";
@@ -146,24 +146,18 @@ fn what_a_terminal_gets_has_no_power() {
     for words in commands() {
         let quoted = quoted(&words);
         let line = format!("{begin} {quoted}; $checkpoint {quoted} --json");
-        let Some(run) = at_a_terminal(&sandbox, &line) else {
-            return;
-        };
+        let run = given!(at_a_terminal(&sandbox, &line));
         assert_harmless(&line, &run.stdout);
     }
     with_a_run(&sandbox);
     for words in commands_of_a_run() {
         let line = format!("{begin} {}; echo code $?", quoted(&words));
-        let Some(run) = at_a_terminal(&sandbox, &line) else {
-            return;
-        };
+        let run = given!(at_a_terminal(&sandbox, &line));
         assert!(run.stdout.contains("code 0"), "{run}");
         assert_harmless(&line, &run.stdout);
     }
     let line = "$checkpoint workflow export; $checkpoint completions bash; $checkpoint man";
-    let Some(run) = at_a_terminal(&sandbox, line) else {
-        return;
-    };
+    let run = given!(at_a_terminal(&sandbox, line));
     assert_harmless(line, &run.stdout);
 }
 

@@ -1,13 +1,11 @@
 //! A file that changes under a restore, and a path that is too long; `stories/hostile.md` has the rest.
 
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
 
 #[test]
 fn a_file_that_changes_between_plan_and_write_is_not_lost() {
     let sandbox = Sandbox::new();
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for at in 0..20 {
         sandbox.write(format!("f{at:02}"), "old");
     }

@@ -1,20 +1,13 @@
 //! The invariants of the architecture, each under its name there.
 
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
 
 #[test]
 fn the_architecture_names_these_and_no_other_invariants() {
     let text = include_str!("../../src/ARCHITECTURE.md");
-    let named: Vec<&str> = text
-        .lines()
-        .skip_while(|line| *line != "# Invariants")
-        .filter_map(|line| {
-            line.split_once(". `")?
-                .1
-                .split_once('`')
-                .map(|(name, _)| name)
-        })
-        .collect();
+    let lines = text.lines().skip_while(|line| *line != "# Invariants");
+    let name = |line: &'static str| Some(line.split_once(". `")?.1.split_once('`')?.0);
+    let named: Vec<&str> = lines.filter_map(name).collect();
     assert_eq!(named.len(), 8, "{named:?}");
     let here = include_str!("invariants.rs");
     for name in named {
@@ -39,31 +32,20 @@ fn the_projects_own_git_is_never_written() {
     sandbox.restore(&id).success();
     sandbox.undo().success();
     sandbox.redo().success();
-    for args in [
-        &["list"][..],
-        &["show", "latest"],
-        &["status", "-v"],
-        &["prune"],
-    ] {
-        sandbox.run(args).success();
+    for line in ["list", "show latest", "status -v", "prune"] {
+        sandbox.ok(line);
     }
 }
 
 #[test]
 fn a_ref_points_only_to_what_is_stored_whole() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in 1..=12 {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("first");
         sandbox.write("a", "2").write("d/b", "3");
-        let run = strace::kill_at(
-            &sandbox,
-            "rename,renameat,renameat2",
-            nth,
-            &["create", "--reason", "cut"],
-        );
+        let words = ["create", "--reason", "cut"];
+        let run = strace::kill_at(&sandbox, "rename,renameat,renameat2", nth, &words);
         assert!(!sandbox.has_damage(), "killed at rename {nth}");
         for checkpoint in sandbox.listed() {
             let id = checkpoint["id"].as_str().expect("an id");
@@ -103,41 +85,29 @@ fn only_a_locked_store_is_changed() {
     sandbox.write("a", "1");
     let id = sandbox.create("first");
     sandbox.write("a", "2");
-    let lock = std::fs::File::open(sandbox.store().join("checkpoint").join("lock"))
-        .expect("the lock file");
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
     lock.lock().expect("the lock is free");
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    for args in [&["create"][..], &["restore", &id, "--yes"], &["prune"]] {
-        sandbox
-            .run(&[args, &["--lock-timeout", "0"]].concat())
-            .code(7);
+    for line in ["create", "restore first --yes", "prune"] {
+        sandbox.fails(7, format!("{line} --lock-timeout 0"));
     }
     sandbox.ok("list").stdout_has(&id);
 }
 
 #[test]
 fn a_restore_changes_nothing_before_the_present_is_kept() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "1");
     let id = sandbox.create("before");
     sandbox.write("a", "2").remove("d").write("new", "n");
     let before = sandbox.tree();
     // Flushes come first in the store, so the safety checkpoint is what fails.
-    strace::failing_from(
-        &sandbox,
-        "fsync,fdatasync,syncfs",
-        "EIO",
-        1,
-        &["restore", &id, "--yes"],
-    )
-    .code(1);
-    sandbox.tree().assert_is(
-        &before,
-        "after a restore whose safety checkpoint could not be kept",
-    );
+    let words = ["restore", &id, "--yes"];
+    strace::failing_from(&sandbox, "fsync,fdatasync,syncfs", "EIO", 1, &words).code(1);
+    sandbox
+        .tree()
+        .assert_is(&before, "without a safety checkpoint");
     sandbox.restore(&id).success();
 }
 
@@ -169,13 +139,8 @@ fn a_store_of_a_newer_format_is_not_written() {
     let id = sandbox.create("first");
     crate::bench::fixtures::make_newer(&sandbox.store(), 2);
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    for args in [
-        &["create"][..],
-        &["restore", &id, "--yes"],
-        &["undo", "--yes"],
-        &["prune"],
-    ] {
-        assert!(matches!(sandbox.run(args).code, 3 | 6), "{args:?}");
+    for line in ["create", "restore first --yes", "undo --yes", "prune"] {
+        assert!(matches!(sandbox.cmd(line).code, 3 | 6), "{line}");
     }
     sandbox
         .ok("list")

@@ -12,37 +12,6 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(source::package().join(format!("src/docs/{name}.md"))).expect("a page")
 }
 
-/// The type of a field in a few words, with the parts that it names.
-fn kind(schema: &Value) -> String {
-    if let Some(name) = schema["$ref"].as_str() {
-        let name = name.rsplit('/').next().unwrap_or_default();
-        return if name == "TimeText" {
-            "time".to_owned()
-        } else {
-            name.to_owned()
-        };
-    }
-    if let Some(either) = schema["anyOf"].as_array() {
-        let kinds: Vec<String> = either.iter().map(kind).collect();
-        return kinds.join(" or ");
-    }
-    let one = |name: &str| match name {
-        "string" => "text".to_owned(),
-        "integer" | "number" => "number".to_owned(),
-        "boolean" => "true or false".to_owned(),
-        "array" => format!("list of {}", kind(&schema["items"])),
-        other => other.to_owned(),
-    };
-    match &schema["type"] {
-        Value::String(name) => one(name),
-        Value::Array(names) => {
-            let names: Vec<String> = names.iter().filter_map(Value::as_str).map(one).collect();
-            names.join(" or ")
-        }
-        _ => "any".to_owned(),
-    }
-}
-
 /// The block of the page on JSON that is marked so.
 fn block(mark: &str) -> String {
     let page = page("json");
@@ -109,14 +78,9 @@ fn codes_listed(lead: &str) -> Vec<String> {
         .split("\n\n")
         .find(|paragraph| paragraph.starts_with(lead))
         .expect("a paragraph");
-    let list = paragraph.strip_prefix(lead).expect("it begins with that");
-    let list = list.split(". ").next().unwrap_or_default();
-    let mut codes: Vec<String> = list
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::to_owned)
-        .collect();
+    let list = paragraph.trim_start_matches(lead).split(". ").next();
+    let words = list.unwrap_or_default().split('`').skip(1).step_by(2);
+    let mut codes: Vec<String> = words.map(str::to_owned).collect();
     codes.retain(|code| !["no_workflow", "dependencies_unmet"].contains(&code.as_str()));
     codes.sort_unstable();
     codes
@@ -136,18 +100,33 @@ fn the_page_lists_every_code_of_errors_and_warnings() {
     assert_eq!(codes_listed("Of `warnings[].code`: "), warnings);
 }
 
-/// Collects for each name of a field the sorts of its values: text, number, list and so on.
+/// The first sort of a value: string, number, array and so on; `None` for any value and for null.
+fn sort(schema: &Value) -> Option<&str> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let is_time = name.ends_with("/TimeText");
+        return Some(if is_time { "time" } else { "object" });
+    }
+    if let Some(either) = schema["anyOf"].as_array() {
+        return either.first().and_then(sort);
+    }
+    let names = match &schema["type"] {
+        Value::Array(names) => names.as_slice(),
+        name => std::slice::from_ref(name),
+    };
+    match names.first()?.as_str()? {
+        "null" => None,
+        "integer" => Some("number"),
+        other => Some(other),
+    }
+}
+
+/// Collects the sorts of the values of each field.
 fn sorts(schema: &Value, found: &mut BTreeMap<String, BTreeSet<String>>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = kind(field);
-        let kind = kind.replace(" or null", "");
-        let sort = match kind.split(' ').next().unwrap_or_default() {
-            "" | "any" | "null" => continue,
-            word if word.starts_with(char::is_uppercase) => "object",
-            word => word,
-        };
-        let sorts = found.entry(name.clone()).or_default();
-        sorts.insert(sort.to_owned());
+        if let Some(sort) = sort(field) {
+            let sorts = found.entry(name.clone()).or_default();
+            sorts.insert(sort.to_owned());
+        }
     }
     for part in schema["$defs"].as_object().into_iter().flatten() {
         sorts(part.1, found);

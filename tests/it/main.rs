@@ -51,7 +51,6 @@ mod diff_random;
 mod doctor;
 mod eviction;
 mod examples;
-mod exit_codes;
 mod find;
 mod folding;
 #[cfg(unix)]
@@ -78,7 +77,6 @@ mod keep_policy;
 mod layers;
 mod man;
 mod many_checkpoints;
-mod max_store_size;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
@@ -162,8 +160,6 @@ mod workflow_formats;
 mod workflow_kills;
 mod workflow_packs;
 mod workflow_race;
-mod workflow_refs;
-mod workflow_store;
 mod workflow_terminal;
 mod worktree;
 mod wrong_usage;

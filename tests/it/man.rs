@@ -10,9 +10,9 @@ use crate::help::commands;
 fn the_main_page_names_every_command_and_where_more_is() {
     let sandbox = Sandbox::new();
     let page = sandbox.ok("man").stdout.replace("\\-", "-");
-    for words in commands().iter().filter(|words| words.len() == 1) {
-        let is_hidden = ["man", "schema"].contains(&&*words[0]);
-        let name = format!("checkpoint-{}(1)", words[0]);
+    for word in commands().iter().filter(|words| !words.contains(' ')) {
+        let is_hidden = ["man", "schema"].contains(&&**word);
+        let name = format!("checkpoint-{word}(1)");
         assert!(
             page.contains(&name) || is_hidden,
             "{name} is not in the page"
@@ -70,13 +70,9 @@ fn every_command_has_a_page_with_examples_that_man_renders_without_a_warning() {
         .success();
     let mut names = vec!["checkpoint".to_owned()];
     for words in commands() {
-        let name = format!("checkpoint-{}", words.join("-"));
+        let name = format!("checkpoint-{}", words.replace(' ', "-"));
         let page = std::fs::read_to_string(folder.join(format!("{name}.1"))).expect("a page");
-        let line: Vec<&str> = words.iter().map(String::as_str).collect();
-        sandbox
-            .run(&[&["man"], &line[..]].concat())
-            .success()
-            .stdout_is(&page);
+        sandbox.ok(format!("man {words}")).stdout_is(&page);
         for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES"] {
             let is_there = page.contains(&format!(".SH {section}\n"))
                 || page.contains(&format!(".SH \"{section}\"\n"));
@@ -107,18 +103,11 @@ fn every_command_has_a_page_with_examples_that_man_renders_without_a_warning() {
 fn a_synopsis_is_the_usage_that_help_shows() {
     let sandbox = Sandbox::new();
     for words in commands() {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let help = sandbox
-            .run(&[&["help"], &words[..]].concat())
-            .success()
-            .stdout;
+        let help = sandbox.ok(format!("help {words}")).stdout;
         let (_, usage) = help.split_once("Usage: ").expect("a usage");
         let usage = usage.lines().take_while(|line| !line.is_empty());
         let usage: Vec<&str> = usage.map(str::trim).collect();
-        let page = sandbox
-            .run(&[&["man"], &words[..]].concat())
-            .success()
-            .stdout;
+        let page = sandbox.ok(format!("man {words}")).stdout;
         let (_, page) = page.split_once(".SH SYNOPSIS\n").expect("a synopsis");
         let (synopsis, _) = page.split_once(".SH").expect("more");
         let plain = ["\\fB", "\\fR", "\\fI", ".br\n"].iter();

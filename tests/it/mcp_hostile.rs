@@ -15,7 +15,7 @@ use crate::bench::sample::{Draw, is_full};
 
 const ERA: &str = "2025-11-25";
 
-/// Lines with the code and the id of their answer; 0 for what gets none.
+/// Rows of a line, and the code and id of its answer; 0 for one that gets none.
 #[test]
 fn an_odd_line_gets_an_error_or_nothing_and_the_next_request_its_answer() {
     let sandbox = Sandbox::new();
@@ -24,52 +24,31 @@ fn an_odd_line_gets_an_error_or_nothing_and_the_next_request_its_answer() {
         r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{{"name":"{}"}}}}"#,
         "x".repeat(17 << 20)
     );
-    let lines = [
-        ("garbage", -32700, Value::Null),
-        (r#"{"jsonrpc":"2.0","id":70"#, -32700, Value::Null),
-        ("\u{feff}", 0, Value::Null),
-        ("", 0, Value::Null),
-        ("[]", -32600, Value::Null),
-        ("17", -32600, Value::Null),
-        (
-            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-            -32600,
-            Value::Null,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":71,"method":5}"#,
-            -32600,
-            Value::Null,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":"73","method":"tools/call","params":{"name":7}}"#,
-            -32602,
-            "73".into(),
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":0,"method":"no/such"}"#,
-            -32601,
-            0.into(),
-        ),
-        (
-            r#"{"jsonrpc":"2.0","method":"notifications/odd","params":{}}"#,
-            0,
-            Value::Null,
-        ),
-        (r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, 0, Value::Null),
-        (&long, -32600, Value::Null),
-    ];
-    for (line, code, id) in lines {
-        client.line(line);
-        let shown: String = line.chars().take(80).collect();
-        if code == 0 {
+    let lines = r#"garbage => -32700 null
+        {"jsonrpc":"2.0","id":70 => -32700 null
+        BOM => 0 null
+         => 0 null
+        [] => -32600 null
+        17 => -32600 null
+        {"jsonrpc":"2.0","id":1.5,"method":"ping"} => -32600 null
+        {"jsonrpc":"2.0","id":71,"method":5} => -32600 null
+        {"jsonrpc":"2.0","id":"73","method":"tools/call","params":{"name":7}} => -32602 "73"
+        {"jsonrpc":"2.0","id":0,"method":"no/such"} => -32601 0
+        {"jsonrpc":"2.0","method":"notifications/odd","params":{}} => 0 null
+        {"jsonrpc":"2.0","id":99,"result":{}} => 0 null
+        LONG => -32600 null"#;
+    for row in lines.lines() {
+        let (line, expected) = row.split_once(" => ").expect(row);
+        let line = line.trim_start().replace("BOM", "\u{feff}");
+        client.line(&line.replace("LONG", &long));
+        if expected.starts_with('0') {
             let nothing = client.message_within(Duration::from_millis(100));
-            assert_eq!(nothing, None, "{shown}");
+            assert_eq!(nothing, None, "{row}");
             continue;
         }
         let answer = client.message();
-        let found = (&answer["error"]["code"], &answer["id"]);
-        assert_eq!(found, (&code.into(), &id), "{shown}: {answer}");
+        let found = format!("{} {}", answer["error"]["code"], answer["id"]);
+        assert_eq!(found, expected, "{row}: {answer}");
     }
     assert!(client.request("ping", json!({}))["result"].is_object());
 }

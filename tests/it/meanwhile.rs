@@ -11,7 +11,7 @@ use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::damaged_copies;
-use crate::bench::{Run, Sandbox, fixtures, sample, strace};
+use crate::bench::{Run, Sandbox, fixtures, given, sample, strace};
 
 /// Openings of files at which a reader is delayed: before, within and after the first listing.
 const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
@@ -29,19 +29,8 @@ fn with_five() -> Sandbox {
 
 /// Runs the program, delayed at the `nth` opening of a file; meanwhile two checkpoints are deleted.
 fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
-    let inject = format!("inject=openat:delay_enter=400000:when={nth}");
-    let tracer = [
-        "/usr/bin/strace",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=openat",
-        "-e",
-        &inject,
-    ];
-    let held_up = sandbox.command(&tracer, args);
+    let delay = format!("delay_enter=400000:when={nth}");
+    let held_up = strace::command(sandbox, "openat", &delay, args);
     let running = thread::spawn(move || Run::of(held_up));
     thread::sleep(Duration::from_millis(150));
     sandbox.ok("delete k1 k2 --yes");
@@ -50,9 +39,7 @@ fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Ru
 
 #[test]
 fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in sample(MOMENTS, 3, |_| [(); 0].into()) {
         let sandbox = with_five();
         let run =
@@ -75,9 +62,7 @@ fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
 
 #[test]
 fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let checks = [&["verify", "--full"][..], &["verify"]];
     let cases = MOMENTS
         .into_iter()
@@ -89,9 +74,7 @@ fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
 
 #[test]
 fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let readers = [
         &["cat", "k1:a"][..],
         &["show", "k1"],

@@ -1,15 +1,15 @@
 //! Plans that keep their word: what a restore would refuse, its dry run finds, all of it, and the
-//! command that it names works.
+//! command that it names works; `stories/restore.md` has what a shell can put in the way.
 
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::bench::sample::Draw;
-use crate::bench::{Run, Sandbox, cases, limit, os, skipped};
+use crate::bench::{Run, Sandbox, cases, given, limit, os, skipped};
 
-const USER: u32 = 54_321;
-const AS_USER: [&str; 4] = [
+pub const USER: u32 = 54_321;
+pub const AS_USER: [&str; 4] = [
     "/usr/bin/setpriv",
     "--reuid=54321",
     "--regid=54321",
@@ -17,7 +17,7 @@ const AS_USER: [&str; 4] = [
 ];
 
 /// A sandbox of an ordinary user, or `None` with a printed line.
-fn of_user() -> Option<Sandbox> {
+pub fn of_user() -> Option<Sandbox> {
     let sandbox = Sandbox::bare();
     give(&sandbox, USER);
     if !os::is_root() || sandbox.run_under(&AS_USER, &["--version"]).code != 0 {
@@ -27,7 +27,7 @@ fn of_user() -> Option<Sandbox> {
     Some(sandbox)
 }
 
-fn give(sandbox: &Sandbox, user: u32) {
+pub fn give(sandbox: &Sandbox, user: u32) {
     for entry in walkdir::WalkDir::new(sandbox.top()).into_iter().flatten() {
         let _ = os::lchown(entry.path(), Some(user), Some(user));
     }
@@ -70,7 +70,7 @@ pub fn refused_alike(sandbox: &Sandbox, wrapper: &[&str], args: &[&str]) -> Vec<
 #[cfg(unix)]
 #[test]
 fn files_of_another_owner_are_all_named_by_the_plan_and_left_out_by_the_command_it_names() {
-    let Some(sandbox) = of_user() else { return };
+    let sandbox = given!(of_user());
     let run = |args: &[&str]| sandbox.run_under(&AS_USER, args).success();
     sandbox
         .write("mine", "1")
@@ -103,7 +103,7 @@ fn files_of_another_owner_are_all_named_by_the_plan_and_left_out_by_the_command_
 #[cfg(unix)]
 #[test]
 fn a_directory_that_its_owner_closed_is_no_obstacle() {
-    let Some(sandbox) = of_user() else { return };
+    let sandbox = given!(of_user());
     sandbox.write("d/a", "1").chmod("d", 0o555);
     give(&sandbox, USER);
     sandbox
@@ -195,22 +195,6 @@ fn the_hint_excludes_nothing_that_the_command_has_to_name() {
 
 #[cfg(unix)]
 #[test]
-fn the_hint_excludes_no_directory_above_the_only_path() {
-    let sandbox = Sandbox::new();
-    sandbox.write("d/x", "1").write("e", "1").create("base");
-    std::fs::remove_dir_all(sandbox.path("d")).expect("it goes");
-    sandbox.write("e", "2").fifo("d");
-    let command = |words: &[&str]| {
-        let run = sandbox.run(&[&["restore", "base", "--dry-run", "--json"], words].concat());
-        run.code(4).json()["error"]["command"].clone()
-    };
-    assert!(command(&["d/x"]).is_null());
-    let words = command(&["d/x", "e"]).to_string();
-    assert!(words.contains("--exclude"), "{words}");
-}
-
-#[cfg(unix)]
-#[test]
 fn a_file_that_is_mounted_on_is_named_and_a_read_only_directory_too() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1").create("base");
@@ -222,10 +206,7 @@ fn a_file_that_is_mounted_on_is_named_and_a_read_only_directory_too() {
         mount --bind . . && mount -o remount,bind,ro . || exit 99
         cd "$PWD"
         for how in --dry-run --yes; do code=0; "$0" restore base $how 2>&1 || code=$?; echo "$code"; done"#;
-    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
-    if run.code == 99 || run.stderr.contains("unshare failed") {
-        return skipped("needs the right to mount");
-    }
+    let run = given!(sandbox.mounting(script));
     let lines: Vec<&str> = run.stdout.lines().collect();
     let says = |at: usize, what: &str| assert!(lines[at].contains(what), "{run}");
     for (at, what) in [
@@ -250,27 +231,6 @@ fn a_file_that_is_mounted_on_is_named_and_a_read_only_directory_too() {
         );
     }
     says(4, "--to DIR");
-}
-
-#[test]
-fn a_path_that_is_new_since_goes_and_one_that_is_nowhere_is_refused() {
-    let sandbox = Sandbox::new();
-    sandbox.write("old", "1").create("base");
-    sandbox
-        .write("new", "2")
-        .write("dir/new", "2")
-        .write("old", "2");
-    sandbox
-        .ok("restore base new dir --dry-run")
-        .stdout_has("dir/new");
-    sandbox.ok("restore base new dir --yes");
-    assert!(!sandbox.exists("new") && !sandbox.exists("dir"));
-    assert_eq!(sandbox.read("old"), "2");
-    sandbox
-        .fails(3, "restore base new --yes")
-        .stderr_has("does not hold 'new'");
-    sandbox.undo().success();
-    assert_eq!(sandbox.read("new"), "2");
 }
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -342,7 +302,7 @@ fn what_a_dry_run_says_is_what_happens_whatever_is_in_the_way() {
     let mut draw = Draw::new();
     let (mut done, mut refused) = (0, 0);
     for case in 0..cases(12) {
-        let Some(sandbox) = of_user() else { return };
+        let sandbox = given!(of_user());
         let wrapper: &[&str] = if draw.below(4) > 0 { &AS_USER } else { &[] };
         let user = if wrapper.is_empty() { 0 } else { USER };
         grow(&sandbox, &mut draw, "", 0);

@@ -1,7 +1,7 @@
 //! What a disk or a mount keeps from being read makes a checkpoint partial; `stories/unreadable.md` has
 //! what this user may not read, `stories/partial.md` what stays by rule.
 
-use crate::bench::{Run, Sandbox, skipped, strace};
+use crate::bench::{Run, Sandbox, given, skipped, strace};
 
 /// A wrapper that takes root's right to read everything away.
 const ORDINARY: [&str; 3] = [
@@ -28,9 +28,7 @@ pub fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
 
 #[test]
 fn a_file_on_a_failing_disk_makes_the_checkpoint_partial_and_is_no_deletion() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox
         .write("bad", "1")
@@ -68,10 +66,7 @@ fn a_mount_is_named_and_left_alone() {
         code=0; "$0" create --json -r mounted > "$HOME/document" || code=$?; echo "create $code"
         "$0" restore before --yes > /dev/null
         cat a disk/f bound/f"#;
-    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
-    if run.code == 99 || run.stderr.contains("unshare failed") {
-        return skipped("needs the right to mount");
-    }
+    let run = given!(sandbox.mounting(script));
     run.success().stdout_is("create 5\n1theirs\n1");
     let document = std::fs::read_to_string(sandbox.home().join("document")).expect("a document");
     let document: serde_json::Value = serde_json::from_str(&document).expect("a document");
@@ -95,9 +90,6 @@ fn a_mount_in_a_directory_that_is_left_out_today_is_named_by_the_plan() {
         plan=0; "$0" restore good --dry-run || plan=$?
         act=0; "$0" restore good --yes || act=$?
         echo "$plan $act $(cat a)""#;
-    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
-    if run.code == 99 || run.stderr.contains("unshare failed") {
-        return skipped("needs the right to mount");
-    }
+    let run = given!(sandbox.mounting(script));
     run.success().stdout_has("4 4 2").stderr_has("lib (");
 }

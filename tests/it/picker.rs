@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::bench::screen::{pictures, screen, screens};
 use crate::bench::terminal::{dialogue, with_keyboard};
-use crate::bench::{Run, Sandbox};
+use crate::bench::{Run, Sandbox, given};
 
 const NOON: &str = "2026-03-24T12:00:00Z";
 const TITLE: &str = "Restore";
@@ -50,9 +50,7 @@ fn assert_shows(run: &Run, name: &str, ids: &[String; 3]) {
 fn what_was_typed_is_restored_by_a_key_and_its_plan_is_the_consent() {
     let (sandbox, ids) = story();
     let keys = [(TITLE, "DRAFT"), ("gone", "'; sleep 1; printf '\\r")];
-    let Some(run) = chosen(&sandbox, 120, &keys) else {
-        return;
-    };
+    let run = given!(chosen(&sandbox, 120, &keys));
     assert_shows(&run, "wide", &ids);
     let shown = screens(&run.clone().success().stdout).usual.join("\n");
     assert!(!shown.contains("[y/N]"), "it was the consent\n{run}");
@@ -67,9 +65,11 @@ fn what_was_typed_is_restored_by_a_key_and_its_plan_is_the_consent() {
 fn a_dry_run_names_the_checkpoint_that_was_chosen_in_the_command_of_its_plan() {
     let (sandbox, ids) = story();
     let line = at_width(120, "$checkpoint restore --dry-run");
-    let Some(run) = dialogue(&sandbox, &line, &[(TITLE, "DRAFT"), ("gone", "\\r")]) else {
-        return;
-    };
+    let run = given!(dialogue(
+        &sandbox,
+        &line,
+        &[(TITLE, "DRAFT"), ("gone", "\\r")]
+    ));
     let shown = screens(&run.clone().success().stdout).usual.join(" ");
     let command = shown
         .split("to do exactly this: checkpoint restore ")
@@ -90,9 +90,7 @@ fn nothing_is_written_while_nothing_changes() {
                   wait_for which; printf DRAFT; wait_for gone; sleep 0.5; wc -c <$typescript >before; sleep 1\n\
                   wc -c <$typescript >after; printf '\\033'";
     let line = at_width(120, "$checkpoint restore");
-    let Some(run) = with_keyboard(&sandbox, typing, &line) else {
-        return;
-    };
+    let run = given!(with_keyboard(&sandbox, typing, &line));
     assert_eq!(sandbox.read("before"), sandbox.read("after"), "{run}");
 }
 
@@ -103,9 +101,7 @@ fn on_a_narrow_screen_the_changes_stand_below_the_list() {
         (TITLE, "\\016\\016\\020"),
         ("which", "'; sleep 2; printf '\\033"),
     ];
-    let Some(run) = chosen(&sandbox, 60, &keys) else {
-        return;
-    };
+    let run = given!(chosen(&sandbox, 60, &keys));
     assert_shows(&run, "narrow", &ids);
 }
 
@@ -113,9 +109,7 @@ fn on_a_narrow_screen_the_changes_stand_below_the_list() {
 fn a_footer_that_is_too_long_for_the_screen_is_shown_whole_in_lines() {
     let (sandbox, _) = story();
     sandbox.ok("restore latest~1 --yes");
-    let Some(run) = chosen(&sandbox, 50, &[("uld modify", "\\033")]) else {
-        return;
-    };
+    let run = given!(chosen(&sandbox, 50, &[("uld modify", "\\033")]));
     let mut shown = screens(&run.stdout).other;
     for line in &mut shown {
         *line = line.replace("choose ", "restore");
@@ -131,9 +125,7 @@ fn a_footer_that_is_too_long_for_the_screen_is_shown_whole_in_lines() {
 fn on_a_screen_of_thirty_columns_the_counter_and_every_key_are_whole() {
     let (sandbox, ids) = story();
     let keys = [(TITLE, "\\016"), ("which", "'; sleep 2; printf '\\033")];
-    let Some(run) = chosen(&sandbox, 30, &keys) else {
-        return;
-    };
+    let run = given!(chosen(&sandbox, 30, &keys));
     assert_shows(&run, "tiny", &ids);
 }
 
@@ -150,9 +142,7 @@ fn a_terminal_without_another_screen_shows_nothing_of_before_between_the_lines()
         ("any key: back", "x"),
         ("cancel", "\\033"),
     ];
-    let Some(run) = dialogue(&sandbox, &at_width(120, line), &keys) else {
-        return;
-    };
+    let run = given!(dialogue(&sandbox, &at_width(120, line), &keys));
     for (at, picker) in run.stdout.split("\x1b[?1049l").enumerate().take(2) {
         let (before, own) = picker.split_once("\x1b[?1049h").expect("a picker");
         let shown = screen(&format!("{before}{own}")).join("\n");
@@ -173,9 +163,7 @@ fn a_long_reason_is_shown_whole_beside_its_row() {
     sandbox.write("a", "5").at(NOON);
     for columns in [80, 100, 40] {
         let keys = [(TITLE, "parser"), ("uld modify", "\\033")];
-        let Some(run) = chosen(&sandbox, columns, &keys) else {
-            return;
-        };
+        let run = given!(chosen(&sandbox, columns, &keys));
         let shown = screens(&run.stdout).other;
         let pane = shown.iter().map(|line| line.split('│').next_back());
         let pane = pane.flatten().map(str::trim).collect::<Vec<_>>().join(" ");
@@ -190,9 +178,7 @@ fn leaving_changes_nothing_and_gives_the_terminal_back() {
     for (key, code) in [("\\033", 4), ("\\004", 4), ("\\003", 130)] {
         let line = "stty -a >before; $checkpoint restore; code=$?; stty -a >after; \
                     cmp before after && rm before after && (exit $code)";
-        let Some(run) = dialogue(&sandbox, line, &[(TITLE, key)]) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, line, &[(TITLE, key)]));
         let run = run.code(code);
         assert!(run.stdout.contains("\x1b[?1049l"), "{run}");
         assert!(run.stdout.contains("\x1b[?25h"), "{run}");
@@ -210,9 +196,7 @@ fn a_signal_gives_the_terminal_back_too() {
     );
     let line = "stty -a >before; sh -c 'echo $$ >pid; exec $checkpoint restore'; echo code $?; \
                 stty -a >after; cmp before after && echo same";
-    let Some(run) = with_keyboard(&sandbox, &typing, line) else {
-        return;
-    };
+    let run = given!(with_keyboard(&sandbox, &typing, line));
     let run = run.success().stdout_has("code 143").stdout_has("same");
     assert!(run.stdout.contains("\x1b[?1049l"), "{run}");
     assert_eq!(sandbox.read("a"), "333");
@@ -229,9 +213,7 @@ fn it_ends_when_its_terminal_goes_away() {
         let (sandbox, _) = story();
         let program = "sh -c 'echo $$ >pid; exec $checkpoint restore'";
         let line = format!("echo $PPID >terminal; {session} {program}");
-        let Some(run) = with_keyboard(&sandbox, &typing, &line) else {
-            return;
-        };
+        let run = given!(with_keyboard(&sandbox, &typing, &line));
         let status = format!("/proc/{}/stat", sandbox.read("pid").trim());
         let is_running =
             || std::fs::read_to_string(&status).is_ok_and(|stat| !stat.contains(") Z"));
@@ -253,9 +235,11 @@ fn restores_are_chosen_among_only_when_asked_for() {
         ("matches", "\\t"),
         ("modif", "'; sleep 1; printf '\\r"),
     ];
-    let Some(run) = dialogue(&sandbox, "stty rows 13 cols 30; $checkpoint restore", &keys) else {
-        return;
-    };
+    let run = given!(dialogue(
+        &sandbox,
+        "stty rows 13 cols 30; $checkpoint restore",
+        &keys
+    ));
     run.success();
     assert_eq!(
         (sandbox.read("a"), sandbox.exists("new")),
@@ -283,9 +267,7 @@ fn without_a_terminal_it_is_wrong_usage() {
         "$checkpoint restore </dev/null",
         "TERM=dumb $checkpoint restore",
     ] {
-        let Some(run) = dialogue(&sandbox, line, &[]) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, line, &[]));
         run.code(2);
     }
 }
@@ -297,9 +279,7 @@ fn nothing_that_is_chosen_from_has_power_over_the_terminal() {
     sandbox.create("r\x1b[2J\x1b]0;owned\x07\u{9b}2J\u{202e}\nforged");
     sandbox.remove("a\x1b]0;owned\x07\n").at(NOON);
     let keys = [(TITLE, "f"), ("owned", "\\025"), ("2J", "\\033")];
-    let Some(run) = chosen(&sandbox, 120, &keys) else {
-        return;
-    };
+    let run = given!(chosen(&sandbox, 120, &keys));
     let shown = screens(&run.clone().code(4).stdout).other.join("\n");
     assert!(shown.contains(r"r\x1b[2J\x1b]0;owned\x07"), "{run}");
     assert!(
@@ -314,9 +294,7 @@ fn another_directory_is_written_without_a_look_at_this_one() {
     let out = sandbox.top().join("out");
     let line = at_width(80, &format!("$checkpoint restore --to {}", out.display()));
     let keys = [(TITLE, "draft"), ("t_", "\\r")];
-    let Some(run) = dialogue(&sandbox, &line, &keys) else {
-        return;
-    };
+    let run = given!(dialogue(&sandbox, &line, &keys));
     run.success();
     assert_eq!(sandbox.read(out.join("gone")), "1");
     assert_eq!(sandbox.read("a"), "333");
@@ -332,9 +310,7 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
         ("any key: back", "x"),
         ("cancel", "\\033"),
     ];
-    let Some(run) = chosen(&sandbox, 120, &keys) else {
-        return;
-    };
+    let run = given!(chosen(&sandbox, 120, &keys));
     let run = run.code(4);
     assert!(
         run.stdout.contains("-1") && run.stdout.contains("+333"),
@@ -361,9 +337,7 @@ fn a_plan_for_which_the_screen_has_no_room_is_no_consent() {
         let mut keys = vec![(TITLE, "\\033[B"), ("second", "")];
         keys.push((shown, "'; sleep 2; printf '\\r"));
         keys.extend(is_asked.then_some(("[y/N]", "n\\r")));
-        let Some(run) = dialogue(&sandbox, &line, &keys) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, &line, &keys));
         assert_eq!(run.stdout.contains("[y/N]"), is_asked, "{run}");
         assert_eq!(sandbox.exists("new"), is_asked, "{run}");
     }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::bench::Sandbox;
 use crate::bench::terminal::dialogue;
+use crate::bench::{Sandbox, given};
 use crate::source;
 
 /// Sets up the directory before the first command.
@@ -82,9 +82,7 @@ fn the_picture_shows_what_a_terminal_shows() {
         "the picture shows too little:\n{}",
         picture.join("\n")
     );
-    let Some(run) = dialogue(&sandbox, script(&picture).trim_end(), &asked) else {
-        return;
-    };
+    let run = given!(dialogue(&sandbox, script(&picture).trim_end(), &asked));
     let run = run.success();
     let (terminal, _) = run
         .stdout

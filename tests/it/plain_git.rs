@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::bench::{Git, Sandbox, damaged, fixtures, strace};
+use crate::bench::{Git, Sandbox, damaged, fixtures, given, strace};
 
 fn with_git() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
@@ -33,9 +33,7 @@ fn fill(sandbox: &Sandbox) {
 
 #[test]
 fn the_tree_is_the_one_that_git_makes() {
-    let Some((sandbox, git)) = with_git() else {
-        return;
-    };
+    let (sandbox, git) = given!(with_git());
     fill(&sandbox);
     let id = sandbox.create("one");
     let expected = git.write_tree_of(sandbox.root(), &sandbox.top().join("scratch"));
@@ -50,9 +48,7 @@ fn the_tree_is_the_one_that_git_makes() {
 
 #[test]
 fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     // The second moment is between the last look at the packs and the ref.
     for sign in ["objects/pack", "refs/meta"] {
         let sandbox = Sandbox::bare();

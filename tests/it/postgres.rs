@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::bench::{Sandbox, limit, skipped};
+use crate::bench::{Sandbox, given, limit, skipped};
 
 /// Uid for a server started by root, since PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
@@ -69,15 +69,8 @@ impl Server {
         }
         let data = dir.path().join("data");
         let mut init = as_a_user(&programs.join("initdb"));
-        init.args([
-            "--auth=trust",
-            "--username=postgres",
-            "--no-sync",
-            "--encoding=UTF8",
-            "--locale=C",
-            "-D",
-        ])
-        .arg(&data);
+        let words = "--auth=trust --username=postgres --no-sync --encoding=UTF8 --locale=C -D";
+        init.args(words.split(' ')).arg(&data);
         let made = limit::output(init.current_dir(dir.path())).expect("initdb can be started");
         assert!(
             made.status.success(),
@@ -119,20 +112,8 @@ impl Server {
 
     fn try_ask(&self, database: &str, sql: &str) -> Option<String> {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.args([
-            "-X",
-            "-A",
-            "-t",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-U",
-            "postgres",
-            "-d",
-            database,
-            "-c",
-            sql,
-        ]);
+        psql.args("-X -A -t -q -v ON_ERROR_STOP=1 -U postgres".split(' '));
+        psql.args(["-d", database, "-c", sql]);
         let output =
             limit::output(psql.arg("-h").arg(self.dir.path())).expect("psql can be started");
         output
@@ -176,9 +157,7 @@ impl Drop for Server {
 
 #[test]
 fn a_real_postgresql_is_dumped_changed_restored_and_equal() {
-    let Some(server) = Server::start() else {
-        return;
-    };
+    let server = given!(Server::start());
     server
         .try_ask("postgres", "CREATE DATABASE shop")
         .expect("a database can be made");
@@ -190,18 +169,8 @@ fn a_real_postgresql_is_dumped_changed_restored_and_equal() {
         .user_config(&server.config())
         .env("PATH", "/usr/bin:/bin")
         .write("plan", "1");
-    let args = [
-        "create",
-        "-r",
-        "pre-migration",
-        "--type",
-        "database_savepoint",
-        "--db",
-        "shop",
-        "--scope",
-        "plan",
-    ];
-    let id: String = sandbox.run(&args).success().stdout.trim().into();
+    let create = "create -r pre-migration --type database_savepoint --db shop --scope plan";
+    let id: String = sandbox.ok(create).stdout.trim().into();
     server.ask("DELETE FROM item WHERE id % 2 = 0; ALTER TABLE item ADD COLUMN price int; CREATE TABLE extra (n int)");
     sandbox.write("plan", "2");
     sandbox

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::bench::sample::is_full;
+use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Run, Sandbox, Tree, skipped};
 
 /// Pieces of names, between zeros, that a shell could interpret, some of which would leave a mark if they were run.
@@ -13,8 +13,6 @@ const PIECES: &[u8] =
     b"'\0\"\0\\\0\n\0\r\0\t\0\x01\0\x1b[31m\0\x7f\0\xc2\x9b\0\xe2\x80\xae\0\xff\0#\0 \0$\0\
     `\0; touch INJECTED #\0$(touch INJECTED)\0'; touch INJECTED; '\0\
     \\'; touch INJECTED #\0&\0|\0*\0?[a]\0~\0!\0=\0-\0%s\0\\x27\\047\0{a,b}\0gr\xc3\xbcn";
-/// Upper bound on a name in bytes; every file system takes this.
-const LONGEST_NAME: usize = 200;
 const ROOT: &str = "it's\u{1}'; touch INJECTED #\\";
 
 /// The shells of this machine, each with the words that precede a script.
@@ -25,24 +23,15 @@ fn shells() -> Vec<Vec<String>> {
             .map(|dir| dir.join(name))
             .find(|file| file.is_file())
     };
-    let wanted = [
-        &["dash"][..],
-        &["bash"],
-        &["bash", "--posix"],
-        &["zsh"],
-        &["busybox", "sh"],
-    ];
-    let shells = wanted.iter().filter_map(|words| {
-        let Some(program) = found(words[0]) else {
-            skipped(&format!("needs {}", words[0]));
+    let wanted = ["dash", "bash", "bash --posix", "zsh", "busybox sh"];
+    let shells = wanted.iter().filter_map(|line| {
+        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let Some(program) = found(&words[0]) else {
+            skipped(&format!("needs {line}"));
             return None;
         };
-        let rest = words[1..].iter().map(|word| (*word).to_owned());
-        Some(
-            std::iter::once(program.display().to_string())
-                .chain(rest)
-                .collect(),
-        )
+        words[0] = program.display().to_string();
+        Some(words)
     });
     shells.collect()
 }
@@ -75,26 +64,18 @@ fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
     run
 }
 
-/// Different names made of the pieces, the same in each run.
+/// Different names made of the pieces.
 fn names() -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = PIECES.split(|byte| *byte == 0).collect();
     let count = if is_full() { 500 } else { 150 };
-    let mut state = 7_u64;
-    let mut next = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).expect("31 bits") % below
+    let mut draw = Draw::new();
+    let mut some = |most: usize| {
+        let count = draw.below(most);
+        let pieces = (0..count).map(|_| pieces[draw.below(pieces.len())]);
+        pieces.collect::<Vec<_>>().concat()
     };
-    let name = |number: usize| {
-        let mut name: Vec<u8> = (0..=next(6))
-            .flat_map(|_| pieces[next(pieces.len())].to_vec())
-            .collect();
-        name.truncate(LONGEST_NAME);
-        name.extend(format!("{number}").bytes());
-        name.extend((0..next(4)).flat_map(|_| pieces[next(pieces.len())].to_vec()));
-        name
-    };
+    // So few that every file system takes the name.
+    let name = |number: usize| [&some(7), number.to_string().as_bytes(), &some(4)].concat();
     (0..count).map(name).collect()
 }
 
@@ -131,40 +112,20 @@ fn text(value: &Value) -> String {
 fn the_commands_of_copies_and_contracts_bring_every_name_back() {
     let (sandbox, names) = project();
     let before = Tree::capture(&sandbox.path("names"));
-    let args = [
-        "create",
-        "--type",
-        "file_backup",
-        "--copies",
-        "--scope",
-        "names",
-        "--contract",
-        "--json",
-        "-r",
-        ROOT,
-    ];
+    let create = "create --type file_backup --copies --scope names --contract --json -r";
+    let args: Vec<&str> = create.split(' ').chain([ROOT]).collect();
     let data = sandbox.run(&args).success().data();
     let manifest =
         std::fs::read(Path::new(&text(&data["copies"])).join("manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
-    let each: Vec<String> = manifest["files"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|f| text(&f["command"]))
-        .collect();
+    let files = manifest["files"].as_array().expect("a list").iter();
+    let each: Vec<String> = files.map(|file| text(&file["command"])).collect();
     assert_eq!(each.len(), names.len());
-    let anchors: Vec<String> = data["contract"]["evidence_anchors"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(text)
-        .collect();
-    let commands: Vec<String> = anchors
-        .iter()
-        .filter_map(|anchor| anchor.strip_prefix("tool:bash:").map(str::to_owned))
-        .collect();
-    assert_eq!(commands.len(), 3, "{anchors:?}");
+    let anchors = data["contract"]["evidence_anchors"].as_array();
+    let anchors = anchors.expect("a list").iter().map(text);
+    let command = |anchor: String| anchor.strip_prefix("tool:bash:").map(str::to_owned);
+    let commands: Vec<String> = anchors.filter_map(command).collect();
+    assert_eq!(commands.len(), 3, "{commands:?}");
     for shell in shells() {
         for lines in [
             &each,
@@ -183,18 +144,13 @@ fn the_commands_of_copies_and_contracts_bring_every_name_back() {
 #[test]
 fn the_hint_of_a_guard_makes_the_checkpoint_that_it_lacks() {
     let (sandbox, names) = project();
-    let list: Vec<u8> = names
+    let names = names
         .iter()
-        .flat_map(|name| [b"names/", &name[..], b"\0"].concat())
-        .collect();
+        .map(|name| [b"names/", &name[..], b"\0"].concat());
     let file = sandbox.top().join("list");
-    sandbox.write(&file, list);
-    let guard = [
-        "guard",
-        "--json",
-        "--scope",
-        &format!("@{}", file.display()),
-    ];
+    sandbox.write(&file, names.collect::<Vec<_>>().concat());
+    let scope = format!("@{}", file.display());
+    let guard = ["guard", "--json", "--scope", &scope];
     let hint = text(&sandbox.run(&guard).code(4).json()["error"]["hint"]);
     for shell in shells() {
         run_in_shell(&sandbox, &shell, std::slice::from_ref(&hint));
@@ -233,6 +189,13 @@ fn the_commands_of_a_history_name_the_paths_that_are_gone() {
     }
 }
 
+/// Runs a command line as if it was printed in another directory.
+fn run_there(sandbox: &Sandbox, shell: &[String], dir: &Path, line: &str) {
+    let dir = shell_quoted(&dir.display().to_string());
+    let line = format!("cd {dir} && {line} && cd - >/dev/null");
+    run_in_shell(sandbox, shell, &[line]);
+}
+
 #[test]
 fn a_moved_root_and_a_hold_are_named_in_commands_too() {
     for shell in shells() {
@@ -240,35 +203,18 @@ fn a_moved_root_and_a_hold_are_named_in_commands_too() {
         sandbox.real_clock().write("a", "1").create("one");
         let moved = sandbox.top().join("moved");
         std::fs::rename(sandbox.root(), &moved).unwrap();
-        let run = sandbox
-            .run_in(&moved, &["create", "--json", "-r", "two"])
-            .success();
-        let said = text(&run.json()["warnings"][0]["message"]);
-        let command = said
-            .split(": '")
-            .nth(1)
-            .and_then(|rest| rest.strip_suffix("' brings them here"))
-            .expect(&said);
-        let here = shell_quoted(&moved.display().to_string());
-        run_in_shell(
-            &sandbox,
-            &shell,
-            &[format!("cd {here} && {command} --yes && cd - >/dev/null")],
-        );
-        sandbox
-            .run_in(&moved, &["restore", "one", "--dry-run"])
-            .success();
-        sandbox
-            .run_in(&moved, &["hold", "a'; touch INJECTED #\\"])
-            .success();
-        let hint =
-            text(&sandbox.run_in(&moved, &["create", "--json"]).code(4).json()["error"]["hint"]);
-        run_in_shell(
-            &sandbox,
-            &shell,
-            &[format!("cd {here} && {hint} && cd - >/dev/null")],
-        );
-        sandbox.run_in(&moved, &["create"]).success();
+        let run = |args: &[&str]| sandbox.run_in(&moved, args);
+        let made = run(&["create", "--json", "-r", "two"]).success();
+        let said = text(&made.json()["warnings"][0]["message"]);
+        let command = said.split(": '").nth(1);
+        let command = command.and_then(|rest| rest.strip_suffix("' brings them here"));
+        let line = format!("{} --yes", command.expect(&said));
+        run_there(&sandbox, &shell, &moved, &line);
+        run(&["restore", "one", "--dry-run"]).success();
+        run(&["hold", "a'; touch INJECTED #\\"]).success();
+        let held = run(&["create", "--json"]).code(4).json();
+        run_there(&sandbox, &shell, &moved, &text(&held["error"]["hint"]));
+        run(&["create"]).success();
     }
 }
 
@@ -276,18 +222,11 @@ fn a_moved_root_and_a_hold_are_named_in_commands_too() {
 fn a_state_file_that_is_malformed_is_named_in_commands_too() {
     for shell in shells() {
         let sandbox = Sandbox::new();
-        sandbox.write(
-            ".claude/checkpoints/a_'; touch INJECTED #\\_20260101_000000.json",
-            "{broken",
-        );
+        let file = ".claude/checkpoints/a_'; touch INJECTED #\\_20260101_000000.json";
+        sandbox.write(file, "{broken");
         let error = sandbox.fails(6, "workflow recover --json").json()["error"].clone();
         let command = text(&error["options"][0]["command_line"]);
-        let here = shell_quoted(&sandbox.root().display().to_string());
-        run_in_shell(
-            &sandbox,
-            &shell,
-            &[format!("cd {here} && {command} && cd - >/dev/null")],
-        );
+        run_there(&sandbox, &shell, sandbox.root(), &command);
         sandbox.fails(3, "workflow recover --json");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::screen::screen;
 use crate::bench::terminal::at_a_terminal;
-use crate::bench::{Run, Sandbox, strace};
+use crate::bench::{Run, Sandbox, given, strace};
 
 const FILES: usize = 200;
 /// A tracer that delays each opening of a file, so that work takes a while on any machine with any
@@ -41,9 +41,7 @@ fn shows_progress(run: &Run) -> bool {
 #[test]
 fn slow_work_shows_how_far_it_is_and_clears_it_away() {
     let sandbox = with_files();
-    let Some(run) = slowly(&sandbox, "create -r slow -s test", "out") else {
-        return;
-    };
+    let run = given!(slowly(&sandbox, "create -r slow -s test", "out"));
     let run = run.success().stdout_has(&format!("/{FILES} files"));
     assert!(
         run.stdout.contains("reading ") && run.stdout.contains(" %, "),
@@ -76,12 +74,11 @@ fn a_slow_verify_says_so_too() {
     let slow = SLOWLY
         .replace("openat", "pread64,openat")
         .replace("8000", "2500");
-    if !strace::available() {
-        return;
-    }
-    let Some(run) = at_a_terminal(&sandbox, &format!("{slow} $checkpoint verify --full")) else {
-        return;
-    };
+    given!(if strace::available());
+    let run = given!(at_a_terminal(
+        &sandbox,
+        &format!("{slow} $checkpoint verify --full")
+    ));
     let run = run.success().stdout_has("verifying ");
     let shown = screen(&run.stdout);
     assert_eq!(shown.join("\n"), whole.trim_end());
@@ -91,9 +88,7 @@ fn a_slow_verify_says_so_too() {
 fn quick_work_shows_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let Some(run) = at_a_terminal(&sandbox, "$checkpoint create -r quick") else {
-        return;
-    };
+    let run = given!(at_a_terminal(&sandbox, "$checkpoint create -r quick"));
     assert!(!shows_progress(&run.clone().success()), "{run}");
 }
 
@@ -101,18 +96,14 @@ fn quick_work_shows_nothing() {
 fn nothing_is_shown_to_whoever_asked_for_silence_or_reads_a_document() {
     for arguments in ["create -q", "create --json"] {
         let sandbox = with_files();
-        let Some(run) = slowly(&sandbox, arguments, "out") else {
-            return;
-        };
+        let run = given!(slowly(&sandbox, arguments, "out"));
         assert_eq!(run.clone().success().stdout, "", "{arguments}\n{run}");
     }
 }
 
 #[test]
 fn nothing_is_shown_where_no_terminal_can_show_it() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = with_files();
     let wrapper: Vec<&str> = SLOWLY.split(' ').collect();
     let piped = sandbox
@@ -123,15 +114,11 @@ fn nothing_is_shown_where_no_terminal_can_show_it() {
         "{piped}"
     );
     let sandbox = with_files();
-    let Some(run) = slowly(&sandbox, "create -r dumb", "out") else {
-        return;
-    };
+    let run = given!(slowly(&sandbox, "create -r dumb", "out"));
     assert!(shows_progress(&run), "{run}");
     let sandbox = with_files();
     let line = format!("TERM=dumb {SLOWLY} $checkpoint create -r dumb >/dev/null");
-    let run = at_a_terminal(&sandbox, &line)
-        .expect("a terminal")
-        .success();
+    let run = given!(at_a_terminal(&sandbox, &line)).success();
     assert!(
         !shows_progress(&run) && run.stdout.starts_with("dumb (cli): +"),
         "{run}"
@@ -144,9 +131,7 @@ fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str, state: &str) {
         "{command} & until grep -qs {word} $typescript; do sleep 0.05; done; \
          kill -INT $(pgrep -P $!); wait $!; echo code $?"
     );
-    let Some(run) = at_a_terminal(sandbox, &line) else {
-        return;
-    };
+    let run = given!(at_a_terminal(sandbox, &line));
     let mut shown = screen(&run.clone().success().stdout);
     // The tracer may complain that the process it delayed is gone.
     shown.retain(|line| !line.starts_with("/usr/bin/strace: "));
@@ -162,9 +147,7 @@ fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str, state: &str) {
 
 #[test]
 fn an_interrupt_clears_the_line_and_says_one_line() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = with_files();
     interrupt_at(
         &sandbox,
@@ -177,9 +160,7 @@ fn an_interrupt_clears_the_line_and_says_one_line() {
 
 #[test]
 fn an_interrupt_ends_work_that_looks_for_none_only_after_the_line_is_gone() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = with_files();
     for number in 0..4 {
         sandbox.write("large", format!("{number}").repeat(10_000));

@@ -2,7 +2,7 @@
 
 use crate::bench::screen::screen;
 use crate::bench::terminal::with_keyboard;
-use crate::bench::{Run, Sandbox};
+use crate::bench::{Run, Sandbox, given};
 
 fn story() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
@@ -31,14 +31,12 @@ fn last_lines(run: &Run, count: usize) -> Vec<String> {
 #[test]
 fn yes_restores_and_anything_else_does_not() {
     let (sandbox, id) = story();
-    let Some(run) = answered(&sandbox, &id, "echo n") else {
-        return;
-    };
+    let run = given!(answered(&sandbox, &id, "echo n"));
     assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
     assert_eq!(sandbox.read("a"), "2");
-    let run = answered(&sandbox, &id, ":").expect("a terminal");
+    let run = given!(answered(&sandbox, &id, ":"));
     assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
-    let run = answered(&sandbox, &id, "echo yes").expect("a terminal");
+    let run = given!(answered(&sandbox, &id, "echo yes"));
     assert_eq!(last_lines(&run, 1), ["code 0"], "{run}");
     assert_eq!(sandbox.read("a"), "1");
 }
@@ -47,9 +45,7 @@ fn yes_restores_and_anything_else_does_not() {
 fn an_interrupt_at_a_question_says_one_line_and_changes_nothing() {
     let (sandbox, id) = story();
     let before = sandbox.listed_ids();
-    let Some(run) = answered(&sandbox, &id, r"printf '\003'; sleep 0.5") else {
-        return;
-    };
+    let run = given!(answered(&sandbox, &id, r"printf '\003'; sleep 0.5"));
     assert_eq!(
         last_lines(&run, 2),
         ["checkpoint: interrupted: nothing was changed", "code 130"],

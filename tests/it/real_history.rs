@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::sample::is_full;
 use crate::bench::tree::Tree;
-use crate::bench::{Git, Sandbox, skipped};
+use crate::bench::{Git, Sandbox, given, skipped};
 use crate::diff_oracle::{Twins, assert_same_patch, raw};
 use crate::roundtrip::generator::Random;
 
@@ -29,9 +29,7 @@ fn real_histories_come_back_and_their_patches_are_those_of_git() {
     for repo in std::env::split_paths(&repos) {
         let sandbox = Sandbox::bare();
         sandbox.real_clock();
-        let Some(git) = Git::find(sandbox.root()) else {
-            return;
-        };
+        let git = given!(Git::find(sandbox.root()));
         let source = repo.display().to_string();
         let clone = ["clone", "-q", "--shared", "--no-checkout", &source, "."];
         if git.run(&clone).code != 0 {

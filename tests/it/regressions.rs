@@ -3,14 +3,12 @@
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::mode_of;
-use crate::bench::{Run, Sandbox, strace};
+use crate::bench::{Run, Sandbox, given, strace};
 use crate::partial::wrapper;
 
 #[test]
 fn undoing_an_interrupted_undo_keeps_the_step_that_can_be_undone() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     for at in 0..20 {
         sandbox.write(format!("f{at}"), at.to_string());
@@ -37,30 +35,14 @@ fn undoing_an_interrupted_undo_keeps_the_step_that_can_be_undone() {
 
 #[test]
 fn a_restore_that_still_runs_is_not_called_interrupted() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1");
     let id = sandbox.create("before");
     sandbox.write("a", "2").write("b", "2");
-    let delay = "inject=renameat2:delay_enter=1500000";
-    let tracer = [
-        "/usr/bin/strace",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=renameat2",
-        "-e",
-        delay,
-    ];
     let restore = ["restore", &id, "--yes", "--lock-timeout", "0"];
-    let slow = sandbox
-        .command(&tracer, &restore)
-        .spawn()
-        .expect("the tracer can be started");
+    let mut slow = strace::command(&sandbox, "renameat2", "delay_enter=1500000", &restore);
+    let slow = slow.spawn().expect("the tracer can be started");
     std::thread::sleep(std::time::Duration::from_secs(1));
     assert!(sandbox.status()["pending"].is_null());
     sandbox.run(&restore).code(7);
@@ -73,9 +55,7 @@ fn a_restore_that_still_runs_is_not_called_interrupted() {
 #[test]
 fn what_a_restore_could_not_read_is_named() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = wrapper(&sandbox) else {
-        return;
-    };
+    let wrapper = given!(wrapper(&sandbox));
     sandbox.write("a", "1");
     let id = sandbox.create("before");
     sandbox
@@ -95,9 +75,7 @@ fn what_a_restore_could_not_read_is_named() {
 
 #[test]
 fn modes_and_empty_directories_edited_while_a_restore_is_pending_are_kept() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1").write("c", "1");
     let id = sandbox.create("before");
@@ -117,9 +95,7 @@ fn modes_and_empty_directories_edited_while_a_restore_is_pending_are_kept() {
 #[test]
 fn an_ordinary_user_restores_into_a_root_that_may_not_be_written() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = wrapper(&sandbox) else {
-        return;
-    };
+    let wrapper = given!(wrapper(&sandbox));
     let run = |args: &[&str]| sandbox.run_under(wrapper, args).success();
     let files = || (sandbox.read("a"), sandbox.exists("b"));
     sandbox.write("a", "1").chmod("", 0o555);
@@ -151,9 +127,7 @@ fn an_ordinary_user_restores_into_a_root_that_may_not_be_written() {
 
 #[test]
 fn what_is_written_to_a_replaced_file_while_a_restore_is_pending_is_kept() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("f1", "1").write("f2", "1").write("f3", "1");
     let id = sandbox.create("before");
@@ -200,9 +174,7 @@ fn many_first_creates_at_once_all_succeed() {
 
 #[test]
 fn a_lost_ref_is_not_forgotten_because_an_index_could_not_be_read_just_then() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for has_manifest in [true, false] {
         for command in [&["verify", "--repair"][..], &["create", "-r", "next"]] {
             for nth in 1..30 {
@@ -248,9 +220,7 @@ fn a_lost_ref_is_not_forgotten_because_an_index_could_not_be_read_just_then() {
 
 #[test]
 fn a_lost_ref_is_not_forgotten_because_its_commit_could_be_read_only_once() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in 1..60 {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bench::{Run, Sandbox, fixtures};
+use crate::bench::{Run, Sandbox, fixtures, given, strace};
 
 /// A project with three checkpoints, a pin and a restore that can be undone.
 fn project() -> Sandbox {
@@ -26,17 +26,12 @@ fn move_away(sandbox: &Sandbox) -> PathBuf {
     moved
 }
 
-fn in_dir(sandbox: &Sandbox, dir: &Path, args: &[&str]) -> Run {
-    sandbox.run_in(dir, args)
-}
-
-fn ids(run: &Run) -> Vec<String> {
-    let data = run.data();
-    data["checkpoints"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|c| c["id"].as_str().expect("an id").into())
+/// The ids of what is listed in another directory.
+fn ids_in(sandbox: &Sandbox, dir: &Path) -> Vec<String> {
+    let listed = sandbox.run_in(dir, &["list", "--json"]).success().data();
+    let listed = listed["checkpoints"].as_array().expect("a list").iter();
+    listed
+        .map(|one| one["id"].as_str().expect("an id").into())
         .collect()
 }
 
@@ -59,12 +54,9 @@ fn a_store_that_another_system_made_is_taken_by_the_path_that_it_had_there() {
         let copy = sandbox.top().join("copy");
         fixtures::copy_tree(sandbox.root(), &copy);
         sandbox.remove("");
-        in_dir(&sandbox, &copy, &["relink", typed, "--yes"]).success();
-        assert_eq!(
-            ids(&in_dir(&sandbox, &copy, &["list", "--json"]).success()).len(),
-            1
-        );
-        in_dir(&sandbox, &copy, &["verify", "--full"]).success();
+        sandbox.run_in(&copy, &["relink", typed, "--yes"]).success();
+        assert_eq!(ids_in(&sandbox, &copy).len(), 1);
+        sandbox.run_in(&copy, &["verify", "--full"]).success();
     }
 }
 
@@ -77,39 +69,38 @@ fn a_new_directory_with_the_inode_of_a_removed_one_is_not_taken_for_it() {
         let other = sandbox.top().join(format!("other-{attempt}"));
         std::fs::create_dir(&other).expect("a directory");
         std::fs::write(other.join("x"), "something else").expect("a file");
-        let run = in_dir(&sandbox, &other, &["list"]).success();
+        let run = sandbox.run_in(&other, &["list"]).success();
         assert!(!run.stderr.contains("relink"), "{run}");
     }
 }
 
 #[test]
 fn a_relink_killed_at_any_call_loses_nothing() {
-    if !crate::bench::strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in 1..60 {
         let sandbox = project();
-        let before = ids(&sandbox.ok("list --json"));
-        let old = sandbox.root().display().to_string();
-        let moved = move_away(&sandbox);
-        let first = in_dir(&sandbox, &moved, &["create", "-r", "here", "--json"]).success();
-        let first = first.data()["id"].as_str().expect("an id").to_owned();
-        let calls = "/^(rename|unlink|link|fsync)";
-        let moved_text = moved.display().to_string();
-        let run = crate::bench::strace::kill_at(
-            &sandbox,
-            calls,
-            nth,
-            &["-C", &moved_text, "relink", &old, "--yes"],
+        let (before, old) = (
+            ids_in(&sandbox, sandbox.root()),
+            sandbox.root().display().to_string(),
         );
+        let moved = move_away(&sandbox);
+        let first = sandbox.run_in(&moved, &["create", "-r", "here", "--json"]);
+        let first = first.success().data()["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
+        let here = moved.display().to_string();
+        let words = ["-C", &here, "relink", &old, "--yes"];
+        let run = strace::kill_at(&sandbox, "/^(rename|unlink|link|fsync)", nth, &words);
         if run.code != 0 {
-            let again = in_dir(&sandbox, &moved, &["relink", "../work", "--yes"]);
+            let again = sandbox.run_in(&moved, &["relink", "../work", "--yes"]);
             assert!(matches!(again.code, 0 | 3), "{again}");
         }
-        let listed = ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success());
-        let expected: Vec<String> = std::iter::once(first).chain(before).collect();
-        assert_eq!(listed, expected, "killed at call {nth}");
-        in_dir(&sandbox, &moved, &["restore", "two", "--yes"]).success();
+        let expected = [vec![first], before].concat();
+        assert_eq!(ids_in(&sandbox, &moved), expected, "killed at call {nth}");
+        sandbox
+            .run_in(&moved, &["restore", "two", "--yes"])
+            .success();
         if run.code == 0 {
             return;
         }
@@ -119,60 +110,31 @@ fn a_relink_killed_at_any_call_loses_nothing() {
 
 #[test]
 fn a_create_in_the_moment_of_a_relink_loses_nothing() {
-    if !crate::bench::strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in 1..8 {
         let sandbox = project();
-        let moved = move_away(&sandbox);
-        let old = sandbox.root().display().to_string();
-        let (here, text) = (moved.display().to_string(), moved.join("notes"));
-        let first = in_dir(&sandbox, &moved, &["create", "-q", "-r", "here"])
-            .success()
-            .stdout;
-        let home = sandbox.home().to_path_buf();
-        std::thread::scope(|scope| {
-            let (home, here, old) = (&home, &here, &old);
-            let relink = scope.spawn(move || {
-                let inject = format!("inject=/^rename:delay_enter=300000:when={nth}");
-                let wrapper = [
-                    "/usr/bin/strace",
-                    "-f",
-                    "-qq",
-                    "-o",
-                    "/dev/null",
-                    "-e",
-                    "trace=/^rename",
-                    "-e",
-                    &inject,
-                ];
-                let mut command = std::process::Command::new(wrapper[0]);
-                command
-                    .args(&wrapper[1..])
-                    .arg(Sandbox::binary())
-                    .args(["-C", here, "relink", old, "--yes"]);
-                Run::of({
-                    command.env_clear().env("HOME", home);
-                    command
-                })
-            });
-            std::thread::sleep(std::time::Duration::from_millis(150));
-            std::fs::write(&text, "changed").expect("a file");
-            let mut create = std::process::Command::new(Sandbox::binary());
-            create
-                .args(["-C", here, "create", "-q", "-r", "during"])
-                .env_clear()
-                .env("HOME", home);
-            let during = Run::of(create).success().stdout;
-            relink.join().expect("no panic").success();
-            let listed = ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success());
-            for id in [&first, &during] {
-                assert!(
-                    listed.iter().any(|known| known.starts_with(id.trim())),
-                    "{id} is gone at call {nth}: {listed:?}"
-                );
-            }
-            assert_eq!(listed.len(), 6, "call {nth}");
-        });
+        let (old, moved) = (sandbox.root().display().to_string(), move_away(&sandbox));
+        let create = |reason: &str| {
+            let run = sandbox.run_in(&moved, &["create", "-q", "-r", reason]);
+            run.success().stdout
+        };
+        let first = create("here");
+        let (here, delay) = (
+            moved.display().to_string(),
+            format!("delay_enter=300000:when={nth}"),
+        );
+        let words = ["-C", &here, "relink", &old, "--yes"];
+        let slow = strace::command(&sandbox, "/^rename", &delay, &words);
+        let relink = std::thread::spawn(move || Run::of(slow));
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        std::fs::write(moved.join("notes"), "changed").expect("a file");
+        let during = create("during");
+        relink.join().expect("no panic").success();
+        let listed = ids_in(&sandbox, &moved);
+        for id in [first, during] {
+            let is_there = listed.iter().any(|known| known.starts_with(id.trim()));
+            assert!(is_there, "{id} is gone at call {nth}: {listed:?}");
+        }
+        assert_eq!(listed.len(), 6, "call {nth}");
     }
 }

@@ -1,15 +1,13 @@
 //! Pushes at once, and the lines of the README; `stories/push_fetch.md`, `stories/remote_lines.md` and
 //! `stories/remote_damage.md` have the rest of `remote`, `push`, `fetch` and `clone`.
 
-use crate::bench::Sandbox;
 use crate::bench::remote::Remote;
+use crate::bench::{Sandbox, given};
 
 #[test]
 fn two_machines_and_four_processes_push_at_once() {
     let from = Sandbox::new();
-    let Some(remote) = Remote::bare_directory(&from) else {
-        return;
-    };
+    let remote = given!(Remote::bare_directory(&from));
     from.write("a", "one").create("one");
     remote.add_to(&from);
     from.ok("push");
@@ -43,9 +41,7 @@ fn two_machines_and_four_processes_push_at_once() {
 #[test]
 fn the_five_lines_of_the_readme() {
     let sandbox = Sandbox::new();
-    let Some(remote) = Remote::bare_directory(&sandbox) else {
-        return;
-    };
+    let remote = given!(Remote::bare_directory(&sandbox));
     let readme = std::fs::read_to_string(crate::source::package().join("README.md"));
     let readme = readme.expect("the README");
     let section = readme

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::bench::remote::{Remote, text};
 use crate::bench::sample::Draw;
-use crate::bench::{Sandbox, cases, fixtures, os, strace};
+use crate::bench::{Sandbox, cases, fixtures, given, os, strace};
 
 /// A sandbox that knows a remote, and the commit that a friend pushed there.
 struct Stage {
@@ -114,7 +114,7 @@ fn entry(mode: &str, name: &[u8], id: &str) -> Vec<u8> {
 
 #[test]
 fn carriers_that_say_what_none_says_are_refused() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = given!(Stage::new());
     let id = stage.checkpoint.clone();
     let good = format!("{id} refs/checkpoints/{id}\n");
     for refs in [
@@ -163,7 +163,7 @@ fn carriers_that_say_what_none_says_are_refused() {
 
 #[test]
 fn trees_with_names_that_lead_elsewhere_are_refused() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = given!(Stage::new());
     let blob = stage.put("blob", b"x");
     for name in [
         &b".git"[..],
@@ -207,7 +207,7 @@ fn trees_with_names_that_lead_elsewhere_are_refused() {
 /// A fetch checks only what the newest tree that was checked before has not.
 #[test]
 fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = given!(Stage::new());
     let blob = stage.put("blob", b"x");
     let many = |name: u8, below: &str| {
         let line = |nth: u8| entry("40000", &[name, b'0' + nth / 10, b'0' + nth % 10], below);
@@ -245,7 +245,7 @@ fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
 #[cfg(unix)]
 #[test]
 fn packs_that_git_lets_pass_are_read_and_hashed_again() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = given!(Stage::new());
     // A git that hands over packs changed in a few bytes.
     let bin = stage.sandbox.top().join("bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -297,10 +297,8 @@ fn packs_that_git_lets_pass_are_read_and_hashed_again() {
 #[cfg(unix)]
 #[test]
 fn a_push_and_a_fetch_start_git_and_what_it_starts_and_no_more() {
-    if !strace::available() {
-        return;
-    }
-    let Some(stage) = Stage::new() else { return };
+    given!(if strace::available());
+    let stage = given!(Stage::new());
     for command in ["fetch", "push"] {
         let (run, calls) = strace::reaching_out(&stage.sandbox, &[command]);
         run.success();

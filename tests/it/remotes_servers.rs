@@ -1,11 +1,11 @@
 //! Real servers: what is pushed through each comes back exactly, and is sound there.
 
 use crate::bench::remote::Remote;
-use crate::bench::{Sandbox, fixtures};
+use crate::bench::{Sandbox, fixtures, given};
 
 fn every_byte_comes_back(start: fn(&Sandbox) -> Option<Remote>) {
     let from = Sandbox::new();
-    let Some(remote) = start(&from) else { return };
+    let remote = given!(start(&from));
     from.write("a", "one")
         .write("d/e/b", fixtures::noise(3, 300_000))
         .write("run.sh", "#!/bin/sh\n")
@@ -85,9 +85,7 @@ fn nginx_with_a_password() {
 #[test]
 fn a_wrong_password_and_an_unknown_host_key_are_errors_and_ask_nothing() {
     let sandbox = Sandbox::new();
-    let Some(remote) = Remote::http(&sandbox) else {
-        return;
-    };
+    let remote = given!(Remote::http(&sandbox));
     sandbox.write("a", "one");
     sandbox.create("one");
     remote.reach_from(&sandbox);
@@ -104,9 +102,7 @@ fn a_wrong_password_and_an_unknown_host_key_are_errors_and_ask_nothing() {
     }
     assert_eq!(remote.refs(), "");
     let other = Sandbox::new();
-    let Some(ssh) = Remote::ssh(&other) else {
-        return;
-    };
+    let ssh = given!(Remote::ssh(&other));
     sandbox.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     sandbox.env(
         "GIT_SSH_COMMAND",
@@ -121,9 +117,7 @@ fn a_wrong_password_and_an_unknown_host_key_are_errors_and_ask_nothing() {
 #[test]
 fn a_redirect_to_a_file_is_refused() {
     let sandbox = Sandbox::new();
-    let Some(remote) = Remote::http(&sandbox) else {
-        return;
-    };
+    let remote = given!(Remote::http(&sandbox));
     sandbox.write("a", "one");
     sandbox.create("one");
     remote.reach_from(&sandbox);

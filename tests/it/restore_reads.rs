@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::bench::trace::{Call, trace};
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
+use crate::system_calls::settle;
 
 const DIRECTORIES: usize = 20;
 const FILES: usize = 10;
@@ -22,14 +23,6 @@ fn settled() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each is reread.
-fn settle(sandbox: &Sandbox) {
-    for reason in ["first", "second"] {
-        std::thread::sleep(Duration::from_millis(50));
-        sandbox.create(reason);
-    }
-}
-
 fn name_of(path: &Path, sandbox: &Sandbox) -> String {
     path.strip_prefix(sandbox.root())
         .expect("it lies below the root")
@@ -41,10 +34,7 @@ fn name_of(path: &Path, sandbox: &Sandbox) -> String {
 fn equal_directories_are_neither_listed_nor_read_by_a_restore() {
     let (sandbox, id) = settled();
     sandbox.write("d3/s/3", "edited");
-    let Some(traced) = trace(&sandbox, &["restore", &id, "--yes"]) else {
-        return;
-    };
-    assert_eq!(traced.run.code, 0, "{}", traced.run);
+    let traced = given!(trace(&sandbox, &["restore", &id, "--yes"]));
     let mut opened: Vec<String> = traced
         .opened(sandbox.root(), "")
         .iter()
@@ -78,10 +68,7 @@ fn the_create_after_a_restore_opens_no_file() {
         .write("d5/new/deep", "n")
         .remove("d6/s/6");
     sandbox.restore(&id).success();
-    let Some(traced) = trace(&sandbox, &["create", "--reason", "after"]) else {
-        return;
-    };
-    assert_eq!(traced.run.code, 0, "{}", traced.run);
+    let traced = given!(trace(&sandbox, &["create", "--reason", "after"]));
     assert_eq!(
         traced.opened(sandbox.root(), ""),
         Vec::<std::path::PathBuf>::new()
@@ -111,10 +98,7 @@ fn many_restored_files_are_verified_by_stat_and_believed_by_the_next_create() {
     let (sandbox, id) = many();
     let before = sandbox.tree();
     sandbox.remove("many");
-    let Some(traced) = trace(&sandbox, &["restore", &id, "--yes"]) else {
-        return;
-    };
-    assert_eq!(traced.run.code, 0, "{}", traced.run);
+    let traced = given!(trace(&sandbox, &["restore", &id, "--yes"]));
     sandbox.tree().assert_is(&before, "the restored directory");
     let reads = |path: &&std::path::PathBuf| path.starts_with(sandbox.path("many"));
     assert_eq!(traced.opened(sandbox.root(), "").iter().find(reads), None);
@@ -131,9 +115,7 @@ fn many_restored_files_are_verified_by_stat_and_believed_by_the_next_create() {
 
 #[test]
 fn a_restore_that_is_asked_to_verify_finds_what_was_not_written_as_it_should_be() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let (sandbox, id) = many();
     let before = sandbox.tree();
     sandbox.remove("many");
@@ -151,9 +133,7 @@ fn a_restore_that_is_asked_to_verify_finds_what_was_not_written_as_it_should_be(
 
 #[test]
 fn a_directory_made_meanwhile_where_one_goes_in_stays_as_it_is() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let (sandbox, id) = settled();
     sandbox.remove("d4").remove("d5");
     let before = sandbox.tree();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::bench::Sandbox;
 use crate::bench::terminal::dialogue;
+use crate::bench::{Sandbox, given};
 
 /// Fixes the clock at an hour of a day in March 2026, UTC.
 fn at(sandbox: &Sandbox, day: u32, hour: u32) {
@@ -35,17 +35,13 @@ fn a_prune_on_a_terminal_asks_before_it_drops_what_the_configuration_keeps() {
     let sandbox = four_days();
     for (answer, left) in [("n\\n", 8), ("y\\n", 7)] {
         let keys = [("[y/N]", answer)];
-        let Some(run) = dialogue(&sandbox, "$checkpoint prune --keep 7", &keys) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, "$checkpoint prune --keep 7", &keys));
         assert!(run.stdout.contains("(1.9)"), "it names what goes\n{run}");
         assert_eq!(reasons(&sandbox).len(), left, "{run}");
     }
     for options in ["--no-input", "--json"] {
         let line = format!("$checkpoint prune --keep 6 {options}");
-        let Some(run) = dialogue(&sandbox, &line, &[]) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, &line, &[]));
         run.code(4)
             .stdout_has("not confirmed: this would drop 1 checkpoint");
     }

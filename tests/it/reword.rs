@@ -1,6 +1,6 @@
 //! Reasons that a kill or damage meets; `stories/reword.md` has the rest.
 
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
 
 fn with(count: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
@@ -19,9 +19,7 @@ fn manifest(sandbox: &Sandbox) -> String {
 
 #[test]
 fn a_killed_reword_leaves_one_reason_or_the_other() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let calls = "rename,renameat,renameat2,unlink,unlinkat";
     for nth in 1..=6 {
         let (sandbox, ids) = with(2);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bench::{Git, Sandbox, limit};
+use crate::bench::{Git, Sandbox, given, limit};
 
 /// The paths that the first checkpoint of the sandbox captures, as `show` lists them.
 fn captured(sandbox: &Sandbox) -> BTreeSet<String> {
@@ -23,9 +23,7 @@ fn captured(sandbox: &Sandbox) -> BTreeSet<String> {
 #[test]
 fn rules_above_the_root_that_cannot_be_read_stop_a_create() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
-        return;
-    };
+    let wrapper = given!(crate::partial::wrapper(&sandbox));
     sandbox
         .write(".gitignore", "secret\n")
         .write("web/secret", "s");
@@ -42,9 +40,7 @@ fn rules_above_the_root_that_cannot_be_read_stop_a_create() {
 #[test]
 fn patterns_mean_what_git_means_by_them() {
     let sandbox = Sandbox::bare();
-    let Some(git) = Git::find(sandbox.root()) else {
-        return;
-    };
+    let git = given!(Git::find(sandbox.root()));
     let rules = "# comment\n\\#hash\n*.o\n!important.o\n/root-only\ndir/\na/**/z\n**/any\nq?x\n[a-c]at\n\\!bang\ntrail \n\
                  kept\\ \nfoo/*\n!foo/bar/\n*.cr\r\nlast/**\nx/y\n[!q]not\n**\\/weird\n";
     sandbox.write(".gitignore", rules);
@@ -79,9 +75,7 @@ fn patterns_mean_what_git_means_by_them() {
 #[test]
 fn rules_that_could_not_be_read_once_hold_the_next_time() {
     use crate::bench::strace;
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let mut was_captured = 0;
     for nth in 1..100 {
         let sandbox = Sandbox::bare();

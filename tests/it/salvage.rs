@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::bench::damaged::{damaged_copies, packs_of, put};
-use crate::bench::{Sandbox, Tree, fixtures, limit, sample, strace};
+use crate::bench::{Sandbox, Tree, fixtures, given, limit, sample, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
@@ -46,9 +46,7 @@ fn a_socket_in_place_of_a_file_stops_no_create() {
 
 #[test]
 fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for (call, most) in [
         ("rename,renameat,renameat2", 12),
         ("fsync", 12),
@@ -126,9 +124,7 @@ fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_i
 
 #[test]
 fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its_place() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let (sandbox, first, tree) = story();
     sandbox.write("a", "9");
     let (store, aside) = (sandbox.store(), sandbox.top().join("moved"));

@@ -2,7 +2,7 @@
 
 use crate::bench::screen::{pictures, screen};
 use crate::bench::terminal::{at_a_terminal, dialogue};
-use crate::bench::{Run, Sandbox};
+use crate::bench::{Run, Sandbox, given};
 
 const NOON: &str = "2026-03-24T12:00:00Z";
 
@@ -67,9 +67,7 @@ fn the_lists_fit_every_width_and_tell_restores_where_they_are_asked_for() {
     for (name, picture) in pictures(include_str!("snapshots/screens.txt")) {
         let (columns, line) = name.split_once(' ').expect("a width");
         let columns = columns.parse().expect("a width");
-        let Some(mut shown) = shown(&sandbox, columns, &format!("$checkpoint {line}")) else {
-            return;
-        };
+        let mut shown = given!(shown(&sandbox, columns, &format!("$checkpoint {line}")));
         for (name, id) in names.iter().zip(&ids) {
             shown = shown.replace(id, name);
         }
@@ -88,9 +86,7 @@ fn a_column_is_dropped_only_if_it_does_not_fit() {
         (47, "TIME   AGE  FILES  REASON  SOURCE"),
         (41, "TIME   AGE  REASON  SOURCE"),
     ] {
-        let Some(shown) = shown(&sandbox, columns, "$checkpoint list") else {
-            return;
-        };
+        let shown = given!(shown(&sandbox, columns, "$checkpoint list"));
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0], format!("  ID        {titles}"), "{columns}");
         assert!(lines[2].contains(&id) && lines[2].contains("wave 1"));
@@ -110,9 +106,7 @@ fn status_tells_position_changes_work_under_way_and_the_store_in_this_order() {
     sandbox.at("2026-03-24T11:40:00Z");
     sandbox.ok("workflow init --id w --phase one --phase two");
     sandbox.ok("hold wave --for 1h");
-    let Some(shown) = shown(&sandbox, 120, "$checkpoint status") else {
-        return;
-    };
+    let shown = given!(shown(&sandbox, 120, "$checkpoint status"));
     let lines: Vec<&str> = shown.lines().collect();
     let expected = [
         format!("at           {} 波形: 表の幅 🎈 (test), restored", ids[1]),
@@ -145,13 +139,11 @@ fn the_list_says_when_a_checkpoint_expires() {
         let made = ["create", "-m", when, "--expires", when];
         sandbox.run(&made).success();
         sandbox.at("2026-03-24T10:30:00Z");
-        let Some(run) = dialogue(&sandbox, "$checkpoint list", &[]) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, "$checkpoint list", &[]));
         assert!(run.stdout.contains(told), "{run}");
     }
     sandbox.at("2026-03-25T11:00:00Z");
-    let run = dialogue(&sandbox, "$checkpoint list", &[]).expect("a terminal");
+    let run = given!(dialogue(&sandbox, "$checkpoint list", &[]));
     assert!(run.stdout.contains("expired"), "{run}");
 }
 
@@ -166,9 +158,7 @@ fn status_tells_a_position_that_only_a_restore_recorded() {
         "at           {safety} the state before the restore to {} (wave 2)\n",
         ids[2]
     ));
-    let Some(shown) = shown(&sandbox, 80, "$checkpoint list") else {
-        return;
-    };
+    let shown = given!(shown(&sandbox, 80, "$checkpoint list"));
     assert!(
         shown.ends_with(&format!(
             "\nyou are at {safety}, a safety checkpoint ('checkpoint list --safety')"
@@ -180,13 +170,15 @@ fn status_tells_a_position_that_only_a_restore_recorded() {
 #[test]
 fn colours_mark_ids_days_and_restores_and_may_be_switched_off() {
     let (sandbox, ids) = story();
-    let Some(plain) = at_noon(&sandbox, 80, "$checkpoint list --safety 2>/dev/null") else {
-        return;
-    };
+    let plain = given!(at_noon(
+        &sandbox,
+        80,
+        "$checkpoint list --safety 2>/dev/null"
+    ));
     assert!(!plain.stdout.contains('\x1b'), "{plain}");
     sandbox.unset_env("NO_COLOR");
     let line = "$checkpoint list --safety 2>/dev/null";
-    let run = at_noon(&sandbox, 80, line).expect("a terminal").success();
+    let run = given!(at_noon(&sandbox, 80, line)).success();
     assert_eq!(screen(&run.stdout), screen(&plain.stdout));
     let run = run
         .stdout_has("\x1b[1mToday\x1b[0m\n")
@@ -202,9 +194,7 @@ fn colours_mark_ids_days_and_restores_and_may_be_switched_off() {
 fn what_the_list_leaves_out_is_told_within_every_width() {
     let (sandbox, _) = story();
     for columns in [30, 40, 50] {
-        let Some(shown) = shown(&sandbox, columns, "$checkpoint list") else {
-            return;
-        };
+        let shown = given!(shown(&sandbox, columns, "$checkpoint list"));
         let told = "3 checkpoints; 3 safety:\n'checkpoint list --safety'\n* you are here";
         assert!(shown.ends_with(told), "at {columns} columns:\n{shown}");
     }
@@ -216,9 +206,7 @@ fn the_settings_fit_every_width_but_for_paths_which_stay_whole_behind_what_is_sa
     sandbox.env("NO_COLOR", "1");
     sandbox.user_config("exclude = ['private/', 'a-folder-with-a-long-name/and-another/']\n");
     for columns in [30, 60, 80, 100] {
-        let Some(run) = at_noon(&sandbox, columns, "$checkpoint config") else {
-            return;
-        };
+        let run = given!(at_noon(&sandbox, columns, "$checkpoint config"));
         let lines = screen(&run.success().stdout);
         let line = |start: &str| lines.iter().find(|line| line.starts_with(start));
         let place = sandbox.store().display().to_string();

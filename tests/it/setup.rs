@@ -4,7 +4,7 @@ use crate::bench::os::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Run, Sandbox, Tree, os, skipped, terminal};
+use crate::bench::{Run, Sandbox, Tree, given, os, skipped, terminal};
 
 pub const AGENTS: [&str; 12] = [
     "claude", "codex", "gemini", "cursor", "copilot", "opencode", "amp", "cline", "windsurf",
@@ -106,18 +106,23 @@ fn each_agent_is_asked_for_at_a_terminal() {
         ("Write this for codex?", "n\\n"),
         ("Write this for gemini?", "y\\n"),
     ];
-    let Some(run) = terminal::dialogue(&sandbox, "\"$checkpoint\" setup", &answers) else {
-        return;
-    };
+    let run = given!(terminal::dialogue(
+        &sandbox,
+        "\"$checkpoint\" setup",
+        &answers
+    ));
     let run = run.code(0);
     assert!(run.stdout.contains("codex: left as it is"), "{run}");
     assert!(!sandbox.home().join(".codex/hooks.json").exists());
     let extension = sandbox.home().join(".gemini/extensions/checkpoint");
     assert!(extension.join("gemini-extension.json").is_file());
     let answers = [("Take this back from gemini?", "n\\n")];
-    terminal::dialogue(&sandbox, "\"$checkpoint\" setup --remove", &answers)
-        .expect("a terminal, as before")
-        .code(4);
+    given!(terminal::dialogue(
+        &sandbox,
+        "\"$checkpoint\" setup --remove",
+        &answers
+    ))
+    .code(4);
     assert!(extension.is_dir());
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bench::{Run, Sandbox, place, skipped};
+use crate::bench::{Run, Sandbox, given, place};
 
 /// How a store is kept where it is.
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +26,9 @@ fn with(kept: Kept, sandbox: &Sandbox, store: &Path, script: &str) -> Option<Run
              mount -t overlay none -o lowerdir={folder},upperdir=$d/upper,workdir=$d/work {folder} || exit 99"
         ),
     };
-    let script = format!("{mount}\ncd {}\n{script}", sandbox.top().display());
-    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", &script], &[]);
-    if run.code == 99 || run.stderr.contains("unshare failed") {
-        skipped("needs the right to mount");
-        return None;
-    }
-    Some(run.success())
+    let top = sandbox.top();
+    let script = format!("{mount}\nfolder={folder}; cd {}\n{script}", top.display());
+    sandbox.mounting(&script).map(Run::success)
 }
 
 fn story() -> Sandbox {
@@ -48,21 +44,20 @@ const LOOK: &str = r#"
     "$0" restore one --yes > /dev/null; cat a; "$0" undo --yes > /dev/null; cat a
     ls "$folder" | grep -E 'fresh|deleted' || true"#;
 
+/// Brings the store of the sandbox here, and looks at it.
+fn relink(sandbox: &Sandbox) -> String {
+    let old = sandbox.root().display();
+    format!("\"$0\" relink {old} --yes > /dev/null\n{LOOK}")
+}
+
 #[test]
 fn such_a_store_follows_its_project() {
     for kept in BOTH {
-        for meanwhile in ["", "\"$0\" create -q -r meanwhile > /dev/null; "] {
+        for (meanwhile, listed) in [("", 2), ("\"$0\" create -q -r meanwhile > /dev/null; ", 3)] {
             let sandbox = story();
             let store = place::store(&sandbox.base(), sandbox.root());
-            let script = format!(
-                "folder={}; mv proj moved; cd moved; {meanwhile}\"$0\" relink {} --yes > /dev/null\n{LOOK}",
-                store.parent().expect("a folder").display(),
-                sandbox.root().display()
-            );
-            let Some(run) = with(kept, &sandbox, &store, &script) else {
-                return;
-            };
-            let listed = if meanwhile.is_empty() { 2 } else { 3 };
+            let script = format!("mv proj moved; cd moved; {meanwhile}{}", relink(&sandbox));
+            let run = given!(with(kept, &sandbox, &store, &script));
             assert_eq!(run.stdout, format!("{listed}\n12"), "{kept:?}: {run}");
         }
     }
@@ -74,17 +69,10 @@ fn such_a_store_takes_the_place_of_one_that_was_begun_meanwhile() {
         let sandbox = story();
         let moved = sandbox.top().join("moved");
         std::fs::rename(sandbox.root(), &moved).expect("a directory can be moved");
-        let begun = sandbox.cmd("-C ../moved create -q -r begun");
-        begun.success();
+        sandbox.ok("-C ../moved create -q -r begun");
         let store = place::store(&sandbox.base(), &moved);
-        let script = format!(
-            "folder={}; cd moved; \"$0\" relink {} --yes > /dev/null\n{LOOK}",
-            store.parent().expect("a folder").display(),
-            sandbox.root().display()
-        );
-        let Some(run) = with(kept, &sandbox, &store, &script) else {
-            return;
-        };
+        let script = format!("cd moved; {}", relink(&sandbox));
+        let run = given!(with(kept, &sandbox, &store, &script));
         assert_eq!(run.stdout, "3\n12", "{kept:?}: {run}");
     }
 }
@@ -97,13 +85,8 @@ fn such_a_store_is_replaced_by_what_can_be_read_of_it() {
         let lock = store.join("checkpoint/lock");
         std::fs::remove_file(&lock).expect("the lock goes");
         std::fs::create_dir_all(lock.join("in the way")).expect("a directory");
-        let script = format!(
-            "folder={}; cd proj; \"$0\" create -q -r three > /dev/null\n{LOOK}",
-            store.parent().expect("a folder").display()
-        );
-        let Some(run) = with(kept, &sandbox, &store, &script) else {
-            return;
-        };
+        let script = format!("cd proj; \"$0\" create -q -r three > /dev/null\n{LOOK}");
+        let run = given!(with(kept, &sandbox, &store, &script));
         assert_eq!(run.stdout, "3\n12", "{kept:?}: {run}");
     }
 }
@@ -120,9 +103,7 @@ fn such_a_store_is_removed() {
                  \"$0\" list; echo 4 > a; \"$0\" create -q -r new > /dev/null; \"$0\" verify --full > /dev/null",
                 store = store.display()
             );
-            let Some(run) = with(kept, &sandbox, &store, &script) else {
-                return;
-            };
+            let run = given!(with(kept, &sandbox, &store, &script));
             assert!(!run.stdout.contains("one"), "{kept:?} {words}: {run}");
         }
     }
@@ -130,9 +111,7 @@ fn such_a_store_is_removed() {
 
 #[test]
 fn a_move_that_was_killed_is_finished_or_begun_anew() {
-    if !crate::bench::strace::available() {
-        return;
-    }
+    given!(if crate::bench::strace::available());
     let sandbox = story();
     let store = place::store(&sandbox.base(), sandbox.root());
     std::fs::rename(sandbox.root(), sandbox.top().join("moved")).expect("a directory can be moved");
@@ -155,20 +134,8 @@ fn a_move_that_was_killed_is_finished_or_begun_anew() {
         old = sandbox.root().display(),
         new = place::store(&sandbox.base(), &sandbox.top().join("moved")).display()
     );
-    let run = sandbox.run_under(
-        &[
-            "/usr/bin/unshare",
-            "-m",
-            "/bin/sh",
-            "-ec",
-            &format!("cd {}\n{script}", sandbox.top().display()),
-        ],
-        &[],
-    );
-    if run.code == 99 || run.stderr.contains("unshare failed") {
-        return skipped("needs the right to mount");
-    }
-    let run = run.success();
+    let script = format!("cd {}\n{script}", sandbox.top().display());
+    let run = given!(sandbox.mounting(&script).map(Run::success));
     let rounds: Vec<&str> = run.stdout.lines().collect();
     assert!(rounds.len() > 2 * 30, "{run}");
     assert!(rounds.chunks(2).all(|round| round == ["2", "12"]), "{run}");

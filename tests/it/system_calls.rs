@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::bench::trace::{Call, Trace, trace};
-use crate::bench::{Run, Sandbox, limit, skipped};
+use crate::bench::{Run, Sandbox, given, limit, skipped};
 
 /// Limits for a `create` that finds the tree unchanged.
 const FILES_OPENED: usize = 0;
@@ -67,7 +67,7 @@ fn settled(directories: usize) -> Sandbox {
 }
 
 /// Makes checkpoints until the times of all files are older than one; until then each is reread.
-fn settle(sandbox: &Sandbox) {
+pub fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));
         sandbox.create(reason);
@@ -90,7 +90,6 @@ fn warm() -> Option<&'static Warm> {
     let made = || {
         let sandbox = settled(directories());
         let trace = trace(&sandbox, &["create", "--reason", "warm"])?;
-        assert_eq!(trace.run.code, 0, "{}", trace.run);
         let root = sandbox.root().to_path_buf();
         let (files, dirs) = (below(&root, Path::is_file), below(&root, Path::is_dir));
         let opened = trace.opened(&root, "");
@@ -129,17 +128,14 @@ fn a_restore_looks_for_a_missing_directory_and_not_for_each_file_in_it() {
     for directory in 0..20 {
         std::fs::remove_dir_all(sandbox.path(format!("d{directory}"))).expect("it can be removed");
     }
-    let Some(trace) = trace(&sandbox, &["restore", "latest", "--yes"]) else {
-        return;
-    };
-    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let trace = given!(trace(&sandbox, &["restore", "latest", "--yes"]));
     let looks = trace.named(&["openat2"]).count();
     assert!(looks < 20 * FILES_PER_DIRECTORY, "{looks} looks");
 }
 
 #[test]
 fn an_unchanged_tree_costs_one_look_at_each_file_and_three_calls_for_each_directory() {
-    let Some(warm) = warm() else { return };
+    let warm = given!(warm());
     let listed = listed(&warm.trace, &warm.root);
     assert_eq!(warm.opened.len(), FILES_OPENED, "{:?}", warm.opened);
     assert_eq!(listed.len(), DIRECTORIES_LISTED, "{listed:?}");
@@ -165,7 +161,7 @@ fn an_unchanged_tree_costs_one_look_at_each_file_and_three_calls_for_each_direct
 
 #[test]
 fn an_unchanged_tree_has_nothing_written_but_the_new_row() {
-    let Some(warm) = warm() else { return };
+    let warm = given!(warm());
     let written = warm.trace.written(&warm.store);
     println!("written: {written:#?}");
     let mut packs = 0;
@@ -203,10 +199,7 @@ fn ten_edits_cost_ten_files_read_and_no_cache_written_anew() {
     for path in &edited {
         std::fs::write(path, "edited").unwrap();
     }
-    let Some(trace) = trace(&sandbox, &["create", "--reason", "warm"]) else {
-        return;
-    };
-    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let trace = given!(trace(&sandbox, &["create", "--reason", "warm"]));
     // Whether a rule leaves an edited file out is checked again.
     let (rules, opened): (Vec<_>, Vec<_>) = trace
         .opened(sandbox.root(), "")
@@ -242,12 +235,9 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
             sandbox.write(format!("node_modules/p{}/{file}", file % 100), "1");
         }
         settle(&sandbox);
-        trace(&sandbox, &["create", "--reason", "warm"]).map(|trace| {
-            assert_eq!(trace.run.code, 0, "{}", trace.run);
-            trace.calls.len()
-        })
+        trace(&sandbox, &["create", "--reason", "warm"]).map(|trace| trace.calls.len())
     };
-    let Some(without) = calls(None) else { return };
+    let without = given!(calls(None));
     let (few, many) = (
         calls(Some(20)).expect("a trace"),
         calls(Some(2000)).expect("a trace"),
@@ -283,7 +273,6 @@ fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
         many.run
     );
     for trace in [&few, &many] {
-        assert_eq!(trace.run.code, 0, "{}", trace.run);
         assert_eq!(
             trace.threads_started(),
             0,
@@ -309,9 +298,7 @@ fn a_few_edits_ask_few_packs_whether_they_have_them() {
         sandbox.write("a", format!("{number}")).create("more");
     }
     sandbox.write("a", "edited").write("d/b", "too");
-    let Some(trace) = trace(&sandbox, &["create", "-r", "last"]) else {
-        return;
-    };
+    let trace = given!(trace(&sandbox, &["create", "-r", "last"]));
     let indexes = trace.opened(&sandbox.store(), ".idx").len();
     println!("{indexes} indexes were read with {CREATES} packs");
     assert!(
@@ -328,10 +315,7 @@ fn the_newest_checkpoint_is_shown_without_the_packs_of_the_old_ones() {
         sandbox.write(format!("f{at}"), format!("{at}"));
         sandbox.create(&format!("number {at}"));
     }
-    let Some(trace) = trace(&sandbox, &["show", "latest"]) else {
-        return;
-    };
-    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let trace = given!(trace(&sandbox, &["show", "latest"]));
     let indexes = trace.opened(&sandbox.store(), ".idx");
     println!("{} indexes were read", indexes.len());
     assert!(indexes.len() < 6, "{indexes:#?}");
@@ -353,10 +337,7 @@ fn who_takes_small_packs_in_reads_nothing_of_a_large_one() {
     for number in 0..20 {
         sandbox.write("edited", number.to_string());
         let before = packs().len();
-        let Some(trace) = trace(&sandbox, &["create", "-r", "more"]) else {
-            return;
-        };
-        assert_eq!(trace.run.code, 0, "{}", trace.run);
+        let trace = given!(trace(&sandbox, &["create", "-r", "more"]));
         let read: Vec<PathBuf> = trace.named(&["pread64"]).filter_map(Call::path).collect();
         let of_large = read.iter().filter(|path| **path == large).count();
         println!(
@@ -388,9 +369,7 @@ fn a_reader_starts_no_thread_and_opens_no_more_than_the_commits() {
         (&["status", "--brief"], CALLS_FOR_STATUS),
     ];
     for (args, most) in commands {
-        let Some((few, each)) = by_checkpoint(args) else {
-            return;
-        };
+        let (few, each) = given!(by_checkpoint(args));
         assert!(
             few.calls.len() <= most,
             "{args:?}: {} calls",
@@ -446,9 +425,7 @@ fn version_looks_at_nothing() {
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1");
     settle(&sandbox);
-    let Some(trace) = trace(&sandbox, &["--version"]) else {
-        return;
-    };
+    let trace = given!(trace(&sandbox, &["--version"]));
     assert_eq!(trace.threads_started(), 0);
     assert!(
         trace.calls_below(sandbox.home()).is_empty()

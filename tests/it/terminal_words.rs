@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::bench::screen::screen;
 use crate::bench::terminal::{at_a_terminal, with_keyboard};
-use crate::bench::{Run, Sandbox};
+use crate::bench::{Run, Sandbox, given};
 
 fn with_two() -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
@@ -23,9 +23,11 @@ fn the_question_before_an_undo_names_the_restore_that_it_takes_back() {
     sandbox.restore(&ids[0]).success();
     sandbox.write("a", "since");
     let typing = "until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; echo n";
-    let Some(run) = with_keyboard(&sandbox, typing, "$checkpoint undo; echo code $?") else {
-        return;
-    };
+    let run = given!(with_keyboard(
+        &sandbox,
+        typing,
+        "$checkpoint undo; echo code $?"
+    ));
     let asked = format!("Undo the restore to {} (wave 1), ", ids[0]);
     run.clone()
         .stdout_has(&asked)
@@ -67,9 +69,12 @@ fn a_wait_for_the_lock_shows_who_has_it_and_takes_itself_away() {
     let (sandbox, _) = with_two();
     for line in ["create -r late -s test", "pin latest"] {
         let line = format!("$checkpoint {line} >/dev/null");
-        let Some(run) = while_locked(&sandbox, Duration::from_millis(2500), ":", &line) else {
-            return;
-        };
+        let run = given!(while_locked(
+            &sandbox,
+            Duration::from_millis(2500),
+            ":",
+            &line
+        ));
         let run = run.success().stdout_has("waiting for ").stdout_has(", 1 s");
         let left = screen(&run.stdout).join("\n");
         assert!(!left.contains("waiting"), "{run}");
@@ -88,9 +93,7 @@ fn ctrl_c_while_waiting_says_what_was_not_done() {
         let typing = r"until grep -q waiting $typescript 2>/dev/null; do sleep 0.05; done; printf '\003'; sleep 0.3";
         let line = format!("trap : INT; $checkpoint {line}; echo code $?");
         let time = Duration::from_secs(6);
-        let Some(run) = while_locked(&sandbox, time, typing, &line) else {
-            return;
-        };
+        let run = given!(while_locked(&sandbox, time, typing, &line));
         let shown = screen(&run.stdout);
         let said = format!("checkpoint: interrupted: {state}");
         let end = &shown[shown.len().saturating_sub(2)..];
@@ -104,24 +107,18 @@ fn less_gets_its_options_and_a_dumb_terminal_neither_pager_nor_colours() {
     let (sandbox, _) = with_two();
     sandbox.write("a", "3").unset_env("NO_COLOR");
     sandbox.env("PAGER", "cat >/dev/null; echo \"[$LESS]\"");
-    let Some(run) = at_a_terminal(&sandbox, "$checkpoint diff") else {
-        return;
-    };
+    let run = given!(at_a_terminal(&sandbox, "$checkpoint diff"));
     run.success().stdout_is("[FRX]\n");
-    let run = at_a_terminal(&sandbox, "LESS=-S $checkpoint diff").expect("a terminal");
+    let run = given!(at_a_terminal(&sandbox, "LESS=-S $checkpoint diff"));
     run.success().stdout_is("[-S]\n");
-    let run = at_a_terminal(&sandbox, "LESS= $checkpoint diff").expect("a terminal");
+    let run = given!(at_a_terminal(&sandbox, "LESS= $checkpoint diff"));
     run.success().stdout_is("[]\n");
-    let run = at_a_terminal(&sandbox, "TERM=dumb $checkpoint diff")
-        .expect("a terminal")
-        .success();
+    let run = given!(at_a_terminal(&sandbox, "TERM=dumb $checkpoint diff")).success();
     assert!(
         run.stdout.contains("+3\n") && !run.stdout.contains('\x1b'),
         "{run}"
     );
-    let run = at_a_terminal(&sandbox, "TERM=dumb $checkpoint list")
-        .expect("a terminal")
-        .success();
+    let run = given!(at_a_terminal(&sandbox, "TERM=dumb $checkpoint list")).success();
     assert!(
         run.stdout.contains("wave 2") && !run.stdout.contains('\x1b'),
         "{run}"

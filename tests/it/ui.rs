@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::Sandbox;
 use crate::bench::cases;
 use crate::bench::fixtures;
 use crate::bench::page_client::{PageAnswer, PageClient, answer};
 use crate::bench::sample::Draw;
 use crate::bench::sandbox::words;
 use crate::bench::terminal::at_a_terminal;
+use crate::bench::{Sandbox, given};
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -91,17 +91,12 @@ fn the_page_and_its_files_come_with_headers_that_bind_the_browser() {
     let (_sandbox, client) = page();
     let page = client.ask("GET /", &[("X-Token", None)], "");
     assert_eq!(page.status, 200);
-    for header in [
-        "content-type: text/html; charset=utf-8",
-        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'",
-        "frame-ancestors 'none'",
-        "x-content-type-options: nosniff",
-        "x-frame-options: deny",
-        "referrer-policy: no-referrer",
-        "cache-control: no-store",
-        "cross-origin-opener-policy: same-origin",
-        "cross-origin-resource-policy: same-origin",
-    ] {
+    let headers = "content-type: text/html; charset=utf-8|frame-ancestors 'none'|\
+        content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'|\
+        x-content-type-options: nosniff|x-frame-options: deny|referrer-policy: no-referrer|\
+        cache-control: no-store|cross-origin-opener-policy: same-origin|\
+        cross-origin-resource-policy: same-origin";
+    for header in headers.split('|') {
         assert!(page.head.contains(header), "{header}\n{}", page.head);
     }
     assert!(!page.head.contains("set-cookie"), "{}", page.head);
@@ -125,37 +120,20 @@ fn the_page_and_its_files_come_with_headers_that_bind_the_browser() {
 fn a_command_is_answered_with_the_document_of_json() {
     let (sandbox, client) = page();
     let root = sandbox.root().to_str().expect("text");
-    for (line, code) in [
-        ("status", 0),
-        ("status -v", 0),
-        ("list --stat", 0),
-        ("list -n 1", 0),
-        ("show latest", 0),
-        ("show latest -p", 0),
-        ("show nope", 3),
-        ("diff latest~1 latest -U 3", 0),
-        ("diff", 0),
-        ("ls @ -lR", 0),
-        ("find a.txt", 0),
-        ("find --text fn", 0),
-        ("undo --list", 0),
-        ("undo --dry-run", 3),
-        ("restore latest~1 --dry-run", 0),
-        ("prune --dry-run --keep 1", 0),
-        ("workflow list", 0),
-        ("workflow show", 3),
-    ] {
+    let found = "status|status -v|list --stat|list -n 1|show latest|show latest -p|\
+        diff latest~1 latest -U 3|diff|ls @ -lR|find a.txt|find --text fn|undo --list|\
+        restore latest~1 --dry-run|prune --dry-run --keep 1|workflow list";
+    let not_found = "show nope|undo --dry-run|workflow show";
+    let found = found.split('|').map(|line| (line, 0));
+    for (line, code) in found.chain(not_found.split('|').map(|line| (line, 3))) {
         let words: Vec<&str> = line.split(' ').collect();
         let answer = client.run(&words);
         assert_eq!(answer.status, 200, "{line}: {}", answer.text());
         assert!(answer.head.contains("content-type: application/json"));
         let direct = [&["-C", root, "--json", "--no-input"], words.as_slice()].concat();
         let direct = sandbox.run(&direct).code(code);
-        assert_eq!(
-            without_times(answer.json()),
-            without_times(direct.json()),
-            "{line}"
-        );
+        let [page, direct] = [answer.json(), direct.json()].map(without_times);
+        assert_eq!(page, direct, "{line}");
     }
 }
 
@@ -241,11 +219,7 @@ fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
     let digest = plan(&client, "undo");
     is_done(&client.cmd(&format!("undo --plan {digest} --yes")));
     assert_eq!(sandbox.tree(), before);
-    for line in [
-        "pin first",
-        "create 'by hand'",
-        "reword 'by hand' 'other words'",
-    ] {
+    for line in "pin first|create 'by hand'|reword 'by hand' 'other words'".split('|') {
         is_done(&client.cmd(line));
     }
 }
@@ -256,16 +230,10 @@ fn read_only_changes_nothing() {
     let client = PageClient::start(&sandbox, &["--read-only"]);
     let digest = plan(&client, "restore first");
     let before = (sandbox.tree(), sandbox.listed_ids());
-    for line in [
-        "restore first --plan DIGEST --yes",
-        "restore --resume --yes",
-        "undo --plan DIGEST --yes",
-        "redo --plan DIGEST --yes",
-        "create x",
-        "pin first",
-        "unpin first",
-        "reword first x",
-    ] {
+    let lines = "restore first --plan DIGEST --yes|restore --resume --yes|\
+        undo --plan DIGEST --yes|redo --plan DIGEST --yes|create x|pin first|unpin first|\
+        reword first x";
+    for line in lines.split('|') {
         let line = line.replace("DIGEST", &digest);
         assert_eq!(client.cmd(&line).status, 403, "{line}");
     }
@@ -418,22 +386,9 @@ fn bodies_that_are_no_command_are_refused() {
         let refused = client.ask("POST /api/run", &[("Content-Type", Some(kind))], body);
         assert_eq!(refused.status, 415, "{kind}");
     }
-    for body in [
-        "",
-        "{}",
-        "[]",
-        "null",
-        "{\"args\":[]}",
-        "{\"args\":\"list\"}",
-        "{\"args\":[1]}",
-        "{\"args\":[\"list\"],\"x\":1}",
-        "{\"args\":[\"list\"]}{",
-        "{\"args\":[\"list\"]",
-        "\u{feff}{}",
-        "{\"args\":[\"\\ud800\"]}",
-        "{\"args\":[\"a\\u0000b\"]}",
-        "{\"args\":[\"list\"],\"args\":[\"delete\"]}",
-    ] {
+    let bodies = r#"|{}|[]|null|{"args":[]}|{"args":"list"}|{"args":[1]}|{"args":["list"],"x":1}|{"args":["list"]}{|{"args":["list"]|BOM{}|{"args":["\ud800"]}|{"args":["a\u0000b"]}|{"args":["list"],"args":["delete"]}"#;
+    for body in bodies.split('|') {
+        let body = &body.replace("BOM", "\u{feff}");
         let status = client.ask("POST /api/run", &[], body).status;
         assert!([400, 403].contains(&status), "{body}: {status}");
     }
@@ -456,24 +411,11 @@ fn only_the_commands_of_the_page_run_and_only_in_its_root() {
     let client = PageClient::start(&sandbox, &[]);
     let (there, base) = (other.root().display(), other.base());
     let to = sandbox.top().join("elsewhere");
-    for line in [
-        "-C THERE list",
-        "list -C THERE",
-        "list --base BASE",
-        "list --all",
-        "restore first --dry-run --to TO",
-        "restore @/etc/passwd --dry-run",
-        "restore @- --dry-run",
-        "create --state-file /etc/passwd",
-        "workflow status --file /etc/passwd",
-        "delete first --yes",
-        "export TO",
-        "prune --keep 1 --yes",
-        "hook",
-        "ui",
-        "list --help",
-        "help",
-    ] {
+    let lines = "-C THERE list|list -C THERE|list --base BASE|list --all|\
+        restore first --dry-run --to TO|restore @/etc/passwd --dry-run|restore @- --dry-run|\
+        create --state-file /etc/passwd|workflow status --file /etc/passwd|delete first --yes|\
+        export TO|prune --keep 1 --yes|hook|ui|list --help|help";
+    for line in lines.split('|') {
         let line = line
             .replace("THERE", &there.to_string())
             .replace("BASE", &base.display().to_string())
@@ -481,12 +423,9 @@ fn only_the_commands_of_the_page_run_and_only_in_its_root() {
         let answer = client.cmd(&line);
         assert_eq!(answer.status, 403, "{line}: {}", answer.text());
     }
-    for line in [
-        "diff first -- ../../../../etc/passwd",
-        "ls first -- /etc",
-        "show first -- /etc/passwd",
-        "find /etc/passwd",
-    ] {
+    let lines = "diff first -- ../../../../etc/passwd|ls first -- /etc|\
+        show first -- /etc/passwd|find /etc/passwd";
+    for line in lines.split('|') {
         let answer = client.cmd(line).text();
         assert!(!answer.contains("root:"), "{line}: {answer}");
     }
@@ -573,11 +512,8 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
         let mut got = Vec::new();
         let _ = stream.read_to_end(&mut got);
         let shown = String::from_utf8_lossy(&got);
-        assert!(
-            !shown.contains(&client.token),
-            "{}",
-            String::from_utf8_lossy(&bytes)
-        );
+        let sent = String::from_utf8_lossy(&bytes);
+        assert!(!shown.contains(&client.token), "{sent}");
         if !got.is_empty() {
             let status = answer(&got).status;
             assert!((200..500).contains(&status), "{shown}");
@@ -601,8 +537,8 @@ fn peak(client: &PageClient) -> u64 {
     }
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", client.pid())).expect("it runs");
-    let peak = status
-        .lines()
+    let mut lines = status.lines();
+    let peak = lines
         .find(|line| line.starts_with("VmHWM:"))
         .expect("a peak");
     let kib = peak.split_whitespace().nth(1);
@@ -615,12 +551,7 @@ fn what_only_reads_takes_no_memory_of_the_server() {
     let client = PageClient::start(&sandbox, &[]);
     assert_eq!(client.cmd("list").status, 200);
     let before = peak(&client);
-    for line in [
-        "diff first second",
-        "ls @ -l -R",
-        "status",
-        "restore first --dry-run",
-    ] {
+    for line in "diff first second|ls @ -l -R|status|restore first --dry-run".split('|') {
         let answer = client.cmd(line);
         assert!(answer.body.len() > 1000, "{line}: {}", answer.text());
         is_done(&answer);
@@ -736,19 +667,13 @@ fn many_and_slow_connections_keep_nobody_out_for_long() {
         .collect();
     let started = Instant::now();
     assert_eq!(client.cmd("list").status, 200);
-    assert!(
-        started.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        started.elapsed()
-    );
+    let taken = started.elapsed();
+    assert!(taken < Duration::from_secs(20), "{taken:?}");
     drop(slow);
     // A body that never comes is not waited for.
     let mut stream = client.connect();
-    let head = client.head(
-        "POST /api/run",
-        &[("Content-Length", Some("100"))],
-        "{\"args\"",
-    );
+    let length = [("Content-Length", Some("100"))];
+    let head = client.head("POST /api/run", &length, "{\"args\"");
     stream.write_all(head.as_bytes()).expect("it is sent");
     let mut got = Vec::new();
     let _ = stream.read_to_end(&mut got);
@@ -771,11 +696,8 @@ fn a_checkpoint_of_another_process_is_told_within_a_second() {
     sandbox.create("by another process");
     let created = Instant::now();
     let told = one.next();
-    assert!(
-        created.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        created.elapsed()
-    );
+    let taken = created.elapsed();
+    assert!(taken < Duration::from_secs(1), "{taken:?}");
     assert_ne!(told["position"], first["position"]);
     // What only reads is no change.
     for line in ["status", "list", "diff", "restore first --dry-run"] {
@@ -843,9 +765,7 @@ fn the_file_that_opens_the_browser_goes_with_the_server_and_at_last_with_the_nex
         let line = format!(
             "$checkpoint ui & server=$!; {until_opened}; kill -{signal} $server; wait $server; ls -R \"$TMPDIR\""
         );
-        let Some(run) = at_a_terminal(&sandbox, &line) else {
-            return;
-        };
+        let run = given!(at_a_terminal(&sandbox, &line));
         assert!(run.stdout.contains("#token="), "{run}");
         assert_eq!(left(), remain, "{signal}: {run}");
     }
@@ -888,16 +808,11 @@ fn each_patch_of_a_report_is_that_of_its_file_alone() {
     let id = sandbox.create("second");
     let page = sandbox.ok("report -o -").stdout;
     let data = page.split("id=\"data\">").nth(1).expect("data");
-    let data: Value = serde_json::Deserializer::from_str(data)
-        .into_iter()
-        .next()
-        .expect("data")
-        .expect("JSON");
+    let mut data = serde_json::Deserializer::from_str(data).into_iter();
+    let data: Value = data.next().expect("data").expect("JSON");
     let patches = data["patches"].as_object().expect("patches");
-    let (_, patches) = patches
-        .iter()
-        .find(|(long, _)| long.starts_with(&id))
-        .expect("those of the second");
+    let mut patches = patches.iter().filter(|(long, _)| long.starts_with(&id));
+    let (_, patches) = patches.next().expect("those of the second");
     let patches = patches.as_object().expect("patches");
     let paths: Vec<&str> = patches.keys().map(String::as_str).collect();
     assert_eq!(paths, ["changed", "gone", "mode", "new file", "turned"]);

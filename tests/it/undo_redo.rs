@@ -1,7 +1,7 @@
 //! `undo` and `redo` on a terminal; `stories/undo_redo.md` has the rest.
 
-use crate::bench::Sandbox;
 use crate::bench::terminal::{dialogue, with_keyboard};
+use crate::bench::{Sandbox, given};
 
 fn step(sandbox: &Sandbox, content: &str) -> String {
     sandbox.write("a", content);
@@ -31,9 +31,11 @@ fn on_a_terminal_an_undo_names_the_restore_and_a_program_gets_the_usual_sentence
     sandbox.restore(&one).success();
     let usual = "use this to undo the restore.";
     for (verb, did, back) in [("undo", "Undid", "redo"), ("redo", "Redid", "undo")] {
-        let Some(run) = dialogue(&sandbox, &format!("$checkpoint {verb} --yes"), &[]) else {
-            return;
-        };
+        let run = given!(dialogue(
+            &sandbox,
+            &format!("$checkpoint {verb} --yes"),
+            &[]
+        ));
         let run = run
             .success()
             .stdout_has(&format!("{did} the restore to {one} (one).\n"))
@@ -42,7 +44,7 @@ fn on_a_terminal_an_undo_names_the_restore_and_a_program_gets_the_usual_sentence
     }
     sandbox.undo().success().stdout_has(usual);
     let line = format!("$checkpoint restore {one} --yes");
-    let run = dialogue(&sandbox, &line, &[]).expect("a terminal");
+    let run = given!(dialogue(&sandbox, &line, &[]));
     run.success().stdout_has(usual);
 }
 
@@ -55,9 +57,7 @@ fn the_question_of_an_undo_names_what_was_made_since() {
     sandbox
         .write("new", "made since")
         .write("a", "edited since");
-    let Some(run) = with_keyboard(&sandbox, "echo n", "$checkpoint undo") else {
-        return;
-    };
+    let run = given!(with_keyboard(&sandbox, "echo n", "$checkpoint undo"));
     run.code(4).stdout_has(
         "changed since: a, new; undo overwrites or deletes them, redo brings them back",
     );
@@ -76,9 +76,7 @@ fn a_question_names_what_was_chosen() {
         .to_owned();
     let asks = |line: &str, question: &str| {
         let keys = [("[y/N]", "n\\n")];
-        let Some(run) = dialogue(&sandbox, line, &keys) else {
-            return;
-        };
+        let run = given!(dialogue(&sandbox, line, &keys));
         assert!(run.stdout.contains(question), "{line}\n{run}");
     };
     sandbox.write("a", "edited");
@@ -111,13 +109,11 @@ fn a_question_in_the_middle_of_several_steps_is_answered_truly() {
             sandbox.run(&["restore", "one", path, "--yes"]).success();
         }
         sandbox.write("a", "mine");
-        let Some(run) = dialogue(
+        let run = given!(dialogue(
             &sandbox,
             "trap : INT; $checkpoint undo 2",
             &[("[y/N]", answer)],
-        ) else {
-            return;
-        };
+        ));
         let run = run.code(code).stdout_has(told);
         assert!(!run.stdout.contains("Undid 2"), "{run}");
         sandbox.ok("undo --yes");

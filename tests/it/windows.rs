@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use checkpoint::store::repository::Store;
 
-use crate::bench::{Run, Sandbox, fixtures, os, place, skipped};
+use crate::bench::{Run, Sandbox, fixtures, given, os, place, skipped};
 
 /// What lets another program read, write and delete while a file is open.
 const SHARE_READ: u32 = 1;
@@ -243,9 +243,11 @@ fn ctrl_c_ends_a_command_that_waits_at_once_and_leaves_nothing_half_done() {
         .expect("a store");
     let locked = store.lock(Duration::from_secs(5), "a test");
     let began = Instant::now();
-    let Some(run) = typed_ctrl_c(&sandbox, 1000, &["prune", "--lock-timeout", "60"]) else {
-        return;
-    };
+    let run = given!(typed_ctrl_c(
+        &sandbox,
+        1000,
+        &["prune", "--lock-timeout", "60"]
+    ));
     assert!(began.elapsed() < Duration::from_secs(30), "{run}");
     run.code(130);
     drop(locked.expect("the lock"));

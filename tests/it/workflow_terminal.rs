@@ -1,7 +1,7 @@
 //! Times of runs at a terminal; its dialogues are transcripts.
 
-use crate::bench::Sandbox;
 use crate::bench::terminal::at_a_terminal;
+use crate::bench::{Sandbox, given};
 
 #[test]
 fn times_are_local_at_a_terminal_and_utc_for_a_pipe() {
@@ -17,9 +17,7 @@ fn times_are_local_at_a_terminal_and_utc_for_a_pipe() {
         let piped = sandbox.ok(format!("workflow {command}")).stdout;
         assert!(piped.to_lowercase().contains(utc), "{piped}");
         let line = format!("$checkpoint workflow {command}");
-        let Some(run) = at_a_terminal(&sandbox, &line) else {
-            return;
-        };
+        let run = given!(at_a_terminal(&sandbox, &line));
         let seen = run.success().stdout.to_lowercase();
         assert!(seen.contains(local) && !seen.contains("utc"), "{seen}");
     }

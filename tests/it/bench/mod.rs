@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub mod answer;
@@ -37,6 +38,35 @@ pub use run::Run;
 pub use sample::sample;
 pub use sandbox::Sandbox;
 pub use tree::Tree;
+
+/// The value of an `Option`; where there is none, or a condition does not hold, the test ends: this
+/// machine lacks something, of which a line is printed.
+macro_rules! given {
+    (if $holds:expr) => {
+        if !$holds {
+            return;
+        }
+    };
+    ($some:expr) => {
+        match $some {
+            Some(value) => value,
+            None => return,
+        }
+    };
+}
+pub(crate) use given;
+
+/// Asserts that a text is what a file below `tests/it` holds; `UPDATE_SNAPSHOTS=1` writes it anew.
+#[track_caller]
+pub fn golden(file: impl AsRef<Path>, text: &str) {
+    let path = crate::source::package().join("tests/it").join(&file);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, text).expect("the file can be written");
+    }
+    let pinned = std::fs::read_to_string(&path).unwrap_or_default();
+    let name = file.as_ref().display();
+    assert_eq!(text, pinned, "UPDATE_SNAPSHOTS=1 writes {name} anew");
+}
 
 /// Reports why a test is skipped on this machine; `tests/skipped.rs` repeats it when all are done.
 pub fn skipped(why: &str) {

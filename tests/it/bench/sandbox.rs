@@ -325,6 +325,17 @@ impl Sandbox {
         Run::of(self.command(wrapper, args))
     }
 
+    /// Runs a script that may mount, with the program as `$0`. Returns `None`, with a printed line,
+    /// where that is not permitted, of which the script tells by exit 99.
+    pub fn mounting(&self, script: &str) -> Option<Run> {
+        let run = self.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
+        let may = run.code != 99 && !run.stderr.contains("unshare failed");
+        if !may {
+            super::skipped("needs the right to mount");
+        }
+        may.then_some(run)
+    }
+
     /// Makes a checkpoint and gives its 8-digit id.
     #[track_caller]
     pub fn create(&self, reason: &str) -> String {

@@ -17,7 +17,7 @@ pub struct Trace {
     pub calls: Vec<Call>,
 }
 
-/// Runs the program under the tracer; `None`, with a printed line, where that is not possible.
+/// Runs a command that succeeds under the tracer; `None`, with a printed line, where that is not possible.
 pub fn trace(sandbox: &Sandbox, args: &[&str]) -> Option<Trace> {
     if !strace::available() {
         return None;
@@ -25,10 +25,8 @@ pub fn trace(sandbox: &Sandbox, args: &[&str]) -> Option<Trace> {
     // A log for each thread, so that no call is split by another.
     let logs = tempfile::tempdir().expect("a directory for the logs");
     let prefix = logs.path().join("log").display().to_string();
-    let run = sandbox.run_under(
-        &["/usr/bin/strace", "-ff", "-y", "-qq", "-o", &prefix],
-        args,
-    );
+    let tracer = ["/usr/bin/strace", "-ff", "-y", "-qq", "-o", &prefix];
+    let run = sandbox.run_under(&tracer, args).success();
     let mut files: Vec<PathBuf> = std::fs::read_dir(logs.path())
         .expect("the logs")
         .map(|entry| entry.expect("a log").path())
