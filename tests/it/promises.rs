@@ -111,7 +111,8 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// Whether there is a test of this name, or a part of a story such as `story pin: Pinning twice`.
+/// Whether there is a test of this name, a part of a story such as `story pin: Pinning twice`, or a
+/// scenario of the siege such as `siege: prune`.
 fn is_test(name: &str) -> bool {
     if let Some((file, title)) = name
         .strip_prefix("story ")
@@ -120,6 +121,11 @@ fn is_test(name: &str) -> bool {
         let path = source::package().join(format!("tests/it/stories/{file}.md"));
         let page = std::fs::read_to_string(path).unwrap_or_default();
         return page.contains(&format!("\n## {title}\n"));
+    }
+    if let Some(scenario) = name.strip_prefix("siege: ") {
+        let path = source::package().join("tests/siege/scenario.rs");
+        let table = std::fs::read_to_string(path).unwrap_or_default();
+        return table.contains(&format!("\"{scenario}\","));
     }
     let (top, name) = match name.strip_prefix(UNIT) {
         Some(name) => ("src", name),

@@ -1,6 +1,5 @@
 //! A home and a working directory at a fixed place, which can be put back as they were.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -54,7 +53,7 @@ impl Field {
             now_ms: AtomicI64::new(FIRST_MOMENT_MS),
         };
         std::fs::create_dir(field.bin()).expect("a directory can be made");
-        std::os::unix::fs::symlink(binary(), field.bin().join("checkpoint"))
+        std::os::unix::fs::symlink(Sandbox::binary(), field.bin().join("checkpoint"))
             .expect("a link can be made");
         field.clear();
         field
@@ -145,6 +144,22 @@ impl Field {
         Run::of(self.command(wrapper, args))
     }
 
+    /// The same for words without blanks.
+    pub fn cmd(&self, line: &str) -> Run {
+        self.run(&[], &line.split(' ').collect::<Vec<_>>())
+    }
+
+    /// The same, which must end with 0.
+    pub fn ok(&self, line: &str) -> Run {
+        self.cmd(line).success()
+    }
+
+    /// Runs a command that the tracer disturbs.
+    pub fn disturbed(&self, wrapper: &[String], line: &str) -> Run {
+        let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+        self.run(&wrapper, &line.split(' ').collect::<Vec<_>>())
+    }
+
     /// Runs a line that a user types, where the program is found by its name.
     pub fn shell(&self, line: &str) -> Run {
         let mut command = self.prepared(&["/bin/sh", "-c", line]);
@@ -157,10 +172,12 @@ impl Field {
     }
 
     pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
+        // The name by which a shell finds it too, because some commands write it down.
+        let program = self.bin().join("checkpoint");
         let words: Vec<&str> = wrapper
             .iter()
             .copied()
-            .chain([binary()])
+            .chain([program.to_str().expect("UTF-8")])
             .chain(args.iter().copied())
             .collect();
         self.prepared(&words)
@@ -184,20 +201,6 @@ impl Field {
         });
         command
     }
-}
-
-/// Whether the program has a loader of shared libraries, whose system calls would be disturbed
-/// along with its own.
-pub fn needs_shared_libraries() -> bool {
-    let mut head = [0; 4096];
-    let read = std::fs::File::open(binary())
-        .and_then(|mut program| program.read(&mut head))
-        .expect("the program");
-    head[..read].windows(4).any(|bytes| bytes == b"/ld-")
-}
-
-fn binary() -> &'static str {
-    Sandbox::binary().to_str().expect("UTF-8")
 }
 
 fn remove(path: &Path) {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::choice::Choice;
-use crate::forge::{Forge, Id, Kind};
-use crate::hostile_names::{odd_names, spellings};
+use super::choice::Choice;
+use super::forge::{Forge, Id, Kind};
+use super::hostile_names::{odd_names, spellings};
 
 /// Hex digits of a staging directory that is a link to the decoy.
 pub const STAGED: &str = "00112233445566aa";

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use super::field::Field;
+use super::guard::{Guard, MARKER};
+use super::race::TORN_LENS;
+use super::tally::Tally;
 use crate::bench::{Run, fixtures};
-use crate::field::Field;
-use crate::guard::{Guard, MARKER};
-use crate::race::TORN_LENS;
-use crate::tally::Tally;
 
 /// Checks that no object of the store contains anything of the decoys.
 pub fn nothing_was_read(field: &Field) -> Result<(), String> {

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use super::choice::Choice;
+use super::field::Field;
+use super::forge::Forge;
+use super::guard::{Guard, MARKER, Picture, copies};
+use super::hostile::{Case, STAGED};
+use super::tally::Tally;
+use super::tampered_judge::Trial;
 use crate::bench::{Tree, fixtures};
-use crate::choice::Choice;
-use crate::field::Field;
-use crate::forge::Forge;
-use crate::guard::{Guard, MARKER, Picture, copies};
-use crate::hostile::{Case, STAGED};
-use crate::tally::Tally;
-use crate::tampered_judge::Trial;
 
 /// Left out every other time, so that a seemingly interrupted restore is reverted instead.
 const RESUME: &[&str] = &["restore", "--resume", "--yes"];
@@ -106,7 +106,7 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
         // The next writer adopts what plain git committed.
         let _ = field.run(&[], &["create", "-r", "adopts", "-q"]);
     }
-    let first = crate::scenario::checkpoints(field)
+    let first = super::scenario::checkpoints(field)
         .pop()
         .map(|(id, _)| id)
         .unwrap_or_default();

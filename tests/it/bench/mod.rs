@@ -43,13 +43,22 @@ pub fn skipped(why: &str) {
     static LIST: OnceLock<Option<Mutex<File>>> = OnceLock::new();
     println!("skipped: {why}");
     let list = LIST.get_or_init(|| {
-        File::create(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped"))
-            .ok()
-            .map(Mutex::new)
+        File::create(concat!(
+            env!("CARGO_TARGET_TMPDIR"),
+            "/skipped-",
+            env!("CARGO_CRATE_NAME")
+        ))
+        .ok()
+        .map(Mutex::new)
     });
     if let Some(list) = list {
         let this = std::thread::current();
-        let line = format!("{}: {why}\n", this.name().unwrap_or("a test"));
+        let line = format!(
+            "{}: {why}\n",
+            this.name()
+                .filter(|name| *name != "main")
+                .unwrap_or(env!("CARGO_CRATE_NAME"))
+        );
         // Without the list the line above is all there is.
         let _ = list
             .lock()
