@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::bench::sample::{Draw, is_full};
-use crate::bench::{Sandbox, limit, strace};
+use crate::bench::{Sandbox, limit};
 use crate::databases_named::{named, server};
 use crate::partial;
 
@@ -632,79 +631,6 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
             &sandbox.path("data/shop.db").display().to_string(),
         ])
         .success();
-}
-
-/// Makes a checkpoint of a file and a database, and kills its restore at the `nth` of some calls.
-fn killed(mode: &str, calls: &str, nth: usize) -> (Sandbox, Connection, i32) {
-    let sandbox = Sandbox::new();
-    let db = make(&sandbox.path("data/shop.db"), mode);
-    sandbox.write("data/notes", "1");
-    let id = savepoint(&sandbox, &["--scope", "data"]);
-    (0..50).for_each(|_| step(&db));
-    sandbox.write("data/notes", "2");
-    let run = strace::kill_at(&sandbox, calls, nth, &["restore", &id, "--yes"]);
-    (sandbox, db, run.code)
-}
-
-fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
-    if !strace::available() {
-        return;
-    }
-    let (mut pending, mut at_the_database) = (0, 0);
-    for calls in [
-        "pwrite64,write,ftruncate",
-        "fsync,fdatasync,unlink,renameat2",
-    ] {
-        let (mut nth, mut draw) = (1, Draw::new());
-        loop {
-            let (sandbox, db, code) = killed(mode, calls, nth);
-            let when = format!("{mode}: killed at {calls} number {nth}");
-            if code == 0 {
-                break;
-            }
-            assert_eq!(code, 137, "{when}");
-            if sandbox.status()["pending"].is_null() {
-                let now = (state_of(&db), &*sandbox.read("data/notes"));
-                assert!([(50, "2"), (0, "1")].contains(&now), "{when}: {now:?}");
-            } else {
-                pending += 1;
-                at_the_database += u32::from(sandbox.read("data/notes") == "1");
-                sandbox.run(way_out).success();
-                assert_eq!(
-                    (state_of(&db), &*sandbox.read("data/notes")),
-                    expected,
-                    "{when}"
-                );
-                assert!(sandbox.status()["pending"].is_null(), "{when}");
-                sandbox.ok("create -r after");
-                assert_no_scratch(&sandbox);
-            }
-            nth += if is_full() {
-                1 + nth / 8
-            } else {
-                1 + draw.below(2 + nth / 3)
-            };
-        }
-    }
-    assert!(
-        at_the_database > if is_full() { 2 } else { 0 },
-        "hardly a kill met the database"
-    );
-    println!(
-        "{mode}: {pending} kills left a pending restore, {at_the_database} of them with the files done"
-    );
-}
-
-#[test]
-fn a_restore_killed_anywhere_is_finished_by_resume() {
-    sweep("WAL", &["restore", "--resume"], (0, "1"));
-    sweep("DELETE", &["restore", "--resume"], (0, "1"));
-}
-
-#[test]
-fn a_restore_killed_anywhere_is_taken_back_by_undo() {
-    sweep("WAL", &["undo", "--yes"], (50, "2"));
-    sweep("DELETE", &["undo", "--yes"], (50, "2"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Large files that are edited repeatedly: `prune` stores all but the newest version as deltas.
 
-use crate::bench::{Git, Sandbox, damaged, fixtures, sample, strace};
+use crate::bench::{Git, Sandbox, damaged, fixtures, sample};
 
 /// Lines that compress badly.
 fn text(seed: u64, len: usize) -> Vec<u8> {
@@ -259,57 +259,4 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     }
     versions.sandbox.ok("prune");
     versions.check();
-}
-
-/// Disturbs the first, second, … of some system calls of a prune, until none is left to disturb.
-fn at_each_call(calls: &str, step: usize, happen: impl Fn(&Sandbox, usize) -> crate::bench::Run) {
-    let mut versions = Versions::new(2);
-    versions.sandbox.ok("prune");
-    versions.edit();
-    let aside = versions.sandbox.top().join("aside");
-    fixtures::copy_tree(&versions.sandbox.store(), &aside);
-    for nth in sample::calls(2000).map(|number| 1 + (number - 1) * step) {
-        let run = happen(&versions.sandbox, nth);
-        let went_well = run.code == 0 && run.stdout.contains("Pruned") && run.stderr.is_empty();
-        versions.sandbox.ok("verify --full");
-        versions.sandbox.ok("prune");
-        versions.check();
-        assert!(
-            versions.store_bytes() < 2_000_000,
-            "{} after {calls} number {nth}",
-            versions.store_bytes()
-        );
-        if went_well {
-            assert!(nth > 1, "nothing happened\n{run}");
-            return;
-        }
-        std::fs::remove_dir_all(versions.sandbox.store()).expect("a copy can go");
-        fixtures::copy_tree(&aside, &versions.sandbox.store());
-    }
-    panic!("there is no end of {calls}");
-}
-
-#[test]
-fn a_prune_killed_at_any_step_loses_no_version() {
-    if strace::available() {
-        for (calls, step) in [
-            ("renameat2,renameat,rename", 1),
-            ("fsync,fdatasync", 2),
-            ("unlinkat,unlink", 7),
-        ] {
-            at_each_call(calls, step, |sandbox, nth| {
-                strace::kill_at(sandbox, calls, nth, &["prune"])
-            });
-        }
-    }
-}
-
-#[test]
-fn a_prune_that_runs_out_of_room_loses_no_version() {
-    if strace::available() {
-        let calls = "write,pwrite64";
-        at_each_call(calls, 2, |sandbox, nth| {
-            strace::failing_from(sandbox, calls, "ENOSPC", nth, &["prune"])
-        });
-    }
 }

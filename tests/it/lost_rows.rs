@@ -341,3 +341,18 @@ fn packs_that_may_not_be_read_are_not_lost() {
     sandbox.restore(&first).success();
     assert_eq!(sandbox.read("f"), "1");
 }
+
+#[test]
+fn a_word_that_is_mistyped_beside_damage_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let packs = || crate::bench::damaged::packs_of(&sandbox.store());
+    let first = packs();
+    sandbox.write("a", "2").create("two");
+    for pack in packs().iter().filter(|pack| !first.contains(pack)) {
+        crate::bench::fixtures::remove(pack);
+    }
+    sandbox
+        .fails(6, "show threee")
+        .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
+}

@@ -135,7 +135,6 @@ mod restore_reads;
 mod restore_to;
 mod retention;
 mod retention_plan;
-mod reword;
 mod roots;
 mod roundtrip;
 mod rules;

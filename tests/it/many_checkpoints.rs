@@ -15,7 +15,7 @@ use checkpoint::model::session::provenance::Provenance;
 use crate::bench::damaged::{flip, packs_of, put};
 use crate::bench::git::Git;
 use crate::bench::trace::{Trace, trace};
-use crate::bench::{Sandbox, fixtures, strace};
+use crate::bench::{Sandbox, fixtures};
 
 const FEW: usize = 50;
 const MANY: usize = 2_000;
@@ -163,13 +163,6 @@ fn many_checkpoints_cost_little_more_than_a_few() {
         )
         .collect();
     assert!(too_much.is_empty(), "few, then many: {too_much:?}");
-}
-
-/// Lets plain git pack all refs.
-fn pack(sandbox: &Sandbox) {
-    let git = git(sandbox).expect("it made the store");
-    git.ok("pack-refs --all");
-    assert!(files(sandbox).is_empty() && packed(sandbox).len() > 1);
 }
 
 #[test]
@@ -398,80 +391,6 @@ fn refs_that_git_packs_at_the_same_time_are_not_lost() {
         .collect();
     assert_eq!(now, pinned);
     assert_eq!(listed.len(), INDEXED + pinned.len());
-}
-
-#[test]
-fn unpacking_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
-    if !strace::available() {
-        return;
-    }
-    let Some(sandbox) = store_of(12) else {
-        return;
-    };
-    let before = ids(&sandbox);
-    pack(&sandbox);
-    let aside = sandbox.top().join("aside");
-    fixtures::copy_tree(&sandbox.store(), &aside);
-    let create = ["create", "-r", "that unpacks"];
-    for (calls, is_kill) in [
-        ("rename,renameat,renameat2", true),
-        ("link,linkat", true),
-        ("fsync,fdatasync", true),
-        ("unlink,unlinkat", true),
-        ("write,pwrite64", false),
-    ] {
-        for nth in 1.. {
-            sandbox.write("f7", format!("{calls} {nth}"));
-            let run = if is_kill {
-                strace::kill_at(&sandbox, calls, nth, &create)
-            } else {
-                strace::failing_from(&sandbox, calls, "ENOSPC", nth, &create)
-            };
-            let what = format!("{calls} number {nth}\n{run}");
-            let now = ids(&sandbox);
-            assert!(now.ends_with(&before) && now.len() <= 13, "{what}");
-            sandbox.write("f7", "next").create("next");
-            let now = ids(&sandbox);
-            assert!(now.ends_with(&before), "{what}");
-            assert!(!sandbox.store().join("packed-refs.lock").exists(), "{what}");
-            has_right_manifest(&sandbox);
-            sandbox.ok("verify");
-            fs::remove_dir_all(sandbox.store()).expect("a copy can go");
-            fixtures::copy_tree(&aside, &sandbox.store());
-            if run.code == 0 && run.stderr.lines().count() == 1 {
-                assert!(nth > 1, "nothing happened\n{run}");
-                break;
-            }
-            assert!(nth < 1000, "there is no end of {calls}");
-        }
-    }
-}
-
-#[test]
-fn a_packed_ref_is_dropped_on_a_full_disk() {
-    if !strace::available() {
-        return;
-    }
-    let Some(sandbox) = store_of(12) else {
-        return;
-    };
-    let gone = ids(&sandbox)[7].clone();
-    pack(&sandbox);
-    let aside = sandbox.top().join("aside");
-    fixtures::copy_tree(&sandbox.store(), &aside);
-    for nth in 1.. {
-        let delete = ["delete", &gone, "--yes"];
-        let run = strace::failing_nth(&sandbox, "write", "ENOSPC", nth, &delete);
-        if run.stderr.contains("to standard output") {
-            assert!(nth > 3, "nothing was written before the answer\n{run}");
-            break;
-        }
-        assert_eq!(run.code, 0, "write number {nth}\n{run}");
-        assert_eq!(ids(&sandbox).len(), 11, "write number {nth}\n{run}");
-        sandbox.ok("verify");
-        fs::remove_dir_all(sandbox.store()).expect("a copy can go");
-        fixtures::copy_tree(&aside, &sandbox.store());
-    }
 }
 
 /// The pack of an object, and the start of its entry.

@@ -83,41 +83,6 @@ fn a_new_directory_with_the_inode_of_a_removed_one_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_relink_killed_at_any_call_loses_nothing() {
-    if !crate::bench::strace::available() {
-        return;
-    }
-    for nth in 1..60 {
-        let sandbox = project();
-        let before = ids(&sandbox.ok("list --json"));
-        let old = sandbox.root().display().to_string();
-        let moved = move_away(&sandbox);
-        let first = in_dir(&sandbox, &moved, &["create", "-r", "here", "--json"]).success();
-        let first = first.data()["id"].as_str().expect("an id").to_owned();
-        let calls = "/^(rename|unlink|link|fsync)";
-        let moved_text = moved.display().to_string();
-        let run = crate::bench::strace::kill_at(
-            &sandbox,
-            calls,
-            nth,
-            &["-C", &moved_text, "relink", &old, "--yes"],
-        );
-        if run.code != 0 {
-            let again = in_dir(&sandbox, &moved, &["relink", "../work", "--yes"]);
-            assert!(matches!(again.code, 0 | 3), "{again}");
-        }
-        let listed = ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success());
-        let expected: Vec<String> = std::iter::once(first).chain(before).collect();
-        assert_eq!(listed, expected, "killed at call {nth}");
-        in_dir(&sandbox, &moved, &["restore", "two", "--yes"]).success();
-        if run.code == 0 {
-            return;
-        }
-    }
-    panic!("the relink made more calls than were tried");
-}
-
-#[test]
 fn a_create_in_the_moment_of_a_relink_loses_nothing() {
     if !crate::bench::strace::available() {
         return;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::damaged::{damaged_copies, packs_of};
-use crate::bench::{Git, Sandbox, Tree, fixtures, limit, sample, strace};
+use crate::bench::{Git, Sandbox, Tree, fixtures, limit, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
@@ -313,53 +313,6 @@ fn beside(sandbox: &Sandbox, ending: &str) -> PathBuf {
     let store = sandbox.store();
     let name = store.file_name().unwrap().to_str().unwrap().to_owned();
     store.with_file_name(format!("{name}{ending}"))
-}
-
-fn names_beside(sandbox: &Sandbox) -> Vec<String> {
-    let entries = fs::read_dir(sandbox.store().parent().unwrap())
-        .unwrap()
-        .flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
-
-#[test]
-fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
-    let probe = Sandbox::new();
-    if !strace::available() {
-        return;
-    }
-    drop(probe);
-    for (call, most) in [
-        ("rename,renameat,renameat2", 12),
-        ("fsync", 12),
-        ("unlink,unlinkat", 6),
-        ("mkdir,mkdirat", 6),
-    ] {
-        for nth in sample::calls(most) {
-            let (sandbox, first, tree) = story();
-            let pack = packs_of(&sandbox.store())
-                .into_iter()
-                .min_by_key(|path| path.metadata().unwrap().len())
-                .unwrap();
-            crate::bench::damaged::put(&pack, &fs::read(&pack).unwrap()[..60]);
-            let _ = strace::kill_at(&sandbox, call, nth, &["verify", "--repair"]);
-            let how = format!("killed at {call} {nth}");
-            let repaired = sandbox.cmd("verify --repair");
-            assert!(matches!(repaired.code, 0 | 6), "{how}: {repaired}");
-            sandbox.ok("verify --full");
-            sandbox.restore(&first).success();
-            sandbox.tree().assert_is(&tree, &how);
-            let names = names_beside(&sandbox);
-            assert!(
-                names.iter().all(|name| !name.contains(".fresh-")),
-                "{how}: {names:?}"
-            );
-        }
-    }
 }
 
 #[test]

@@ -1,17 +1,11 @@
-//! Shortage and failing calls: room, descriptors, memory, flushes, write permission, calls that a
-//! system lacks. Nothing is half-made, and the next command works.
+//! Shortage: room, descriptors, memory, write permission, calls that a system lacks. Nothing is
+//! half-made, and the next command works. `tests/siege` lets single calls fail.
 
 use std::path::PathBuf;
 
 use crate::bench::trace::{Call, trace};
-use crate::bench::{Run, Sandbox, Tree, fixtures, sample, skipped, strace};
+use crate::bench::{Run, Sandbox, Tree, fixtures, skipped, strace};
 use crate::ctrl_c::leftovers;
-
-const WRITES: &str = "write,pwrite64,writev";
-const FLUSHES: &str = "fsync,fdatasync";
-const RENAMES: &str = "rename,renameat,renameat2";
-/// Upper bound on calls of one kind; more mean that a loop does not end by itself.
-const MOST_CALLS: usize = 200;
 
 struct Story {
     sandbox: Sandbox,
@@ -55,13 +49,6 @@ fn story() -> Story {
 }
 
 impl Story {
-    /// The present directory without the stage of an interrupted restore.
-    fn now(&self) -> Tree {
-        self.sandbox
-            .tree()
-            .without(|path| path.starts_with(b".checkpoint-stage-"))
-    }
-
     /// Asserts that everything listed is whole, nothing is left over, and the next commands work.
     fn goes_on(&self, when: &str) {
         let sandbox = &self.sandbox;
@@ -94,134 +81,6 @@ fn tells_the_truth(story: &Story, run: &Run, when: &str) {
             run.stdout.trim_end(),
             "{when}\n{run}"
         );
-    }
-}
-
-#[test]
-fn a_create_without_room_makes_none_and_the_next_one_works() {
-    if !strace::available() {
-        return;
-    }
-    for (calls, error, step) in [
-        (WRITES, "ENOSPC", 1),
-        (WRITES, "EDQUOT", 5),
-        (WRITES, "EFBIG", 5),
-        (RENAMES, "ENOSPC", 1),
-        (FLUSHES, "ENOSPC", 1),
-    ] {
-        let mut failed = 0;
-        for nth in (1..=MOST_CALLS).step_by(step) {
-            let (story, when) = (story(), format!("{error} from {calls} number {nth} on"));
-            let run = strace::failing_from(&story.sandbox, calls, error, nth, &CREATE);
-            if !strace::has_struck(&story.sandbox) {
-                break;
-            }
-            failed += usize::from(run.code == 1);
-            // Even if the id could not be printed, the checkpoint may exist.
-            tells_the_truth(&story, &run, &when);
-            story.goes_on(&when);
-        }
-        assert!(failed > 0, "no create ran out of room at {calls}");
-    }
-}
-
-#[test]
-fn a_flush_or_a_rename_that_fails_once_costs_that_create_at_most() {
-    if !strace::available() {
-        return;
-    }
-    for calls in [FLUSHES, RENAMES] {
-        let mut failed = 0;
-        for nth in 1..=MOST_CALLS {
-            let (story, when) = (story(), format!("EIO at {calls} number {nth}"));
-            let run = strace::failing_nth(&story.sandbox, calls, "EIO", nth, &CREATE);
-            if !strace::has_struck(&story.sandbox) {
-                break;
-            }
-            tells_the_truth(&story, &run, &when);
-            failed += usize::from(run.code == 1);
-            story.goes_on(&when);
-        }
-        assert!(failed > 1, "{failed} creates failed at {calls}");
-    }
-}
-
-#[test]
-fn a_restore_without_room_changes_nothing() {
-    if !strace::available() {
-        return;
-    }
-    let mut unchanged = 0;
-    for nth in (1..=MOST_CALLS).step_by(2) {
-        let (story, when) = (story(), format!("no room from write number {nth} on"));
-        let run = strace::failing_from(
-            &story.sandbox,
-            WRITES,
-            "ENOSPC",
-            nth,
-            &["restore", &story.first, "--yes"],
-        );
-        if !strace::has_struck(&story.sandbox) {
-            break;
-        }
-        let is_pending = !story.sandbox.status()["pending"].is_null();
-        if story.now() == story.former {
-            unchanged += 1;
-            assert!(run.code == 1 && !is_pending, "{when}\n{run}");
-        } else {
-            // It was done before the room was gone; where that could not be recorded, the journal
-            // was removed all the same.
-            story.sandbox.tree().assert_is(&story.target, &when);
-            assert!(!is_pending, "{when}\n{run}");
-        }
-        story.sandbox.restore(&story.first).success();
-        story.sandbox.tree().assert_is(&story.target, &when);
-        story.goes_on(&when);
-    }
-    assert!(
-        unchanged > 2,
-        "{unchanged} restores ran out of room before they changed anything"
-    );
-}
-
-#[test]
-fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
-    if !strace::available() {
-        return;
-    }
-    // A filter may report that `renameat2` is not permitted, so another call is used.
-    for (calls, error) in [
-        ("renameat2", "EACCES"),
-        ("renameat2", "EPERM"),
-        ("symlinkat", "EPERM"),
-        ("mkdirat", "EPERM"),
-        ("fchmod,fchmodat", "EPERM"),
-        ("unlinkat", "EPERM"),
-    ] {
-        for nth in sample::calls(MOST_CALLS) {
-            let (story, when) = (story(), format!("{error} at {calls} number {nth}"));
-            let run = strace::failing_nth(
-                &story.sandbox,
-                calls,
-                error,
-                nth,
-                &["restore", &story.first, "--yes"],
-            );
-            if !strace::has_struck(&story.sandbox) {
-                assert!(nth > 1, "a restore makes no {calls}");
-                break;
-            }
-            assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
-            let expected = if run.code == 0 {
-                &story.target
-            } else {
-                &story.former
-            };
-            story.now().assert_is(expected, &when);
-            assert!(story.sandbox.status()["pending"].is_null(), "{when}\n{run}");
-            story.sandbox.restore(&story.first).success();
-            story.sandbox.tree().assert_is(&story.target, &when);
-        }
     }
 }
 
@@ -352,54 +211,6 @@ fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_no
 }
 
 #[test]
-fn a_first_create_that_runs_out_of_room_or_inodes_anywhere_leaves_no_checkpoint() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").mkdir("empty").chmod("a", 0o600);
-    std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
-    let base = sandbox.base().display().to_string();
-    let script = r#"
-        for what in nr_inodes size; do
-            refused=0
-            for count in $(seq 2 60); do
-                case $what in size) limit=$((count * 4096)) ;; *) limit=$count ;; esac
-                mount -t tmpfs -o $what=$limit none "$b" || exit 99
-                code=0; "$0" create -q > /dev/null 2>&1 || code=$?
-                listed=$("$0" list 2> /dev/null | grep -c '| cli |' || true)
-                umount "$b"
-                [ $code != 0 ] || break
-                refused=$((refused + 1))
-                [ $listed = 0 ] || echo "$limit $what: exit $code, and $listed checkpoint"
-            done
-            [ $code = 0 ] && [ $refused -gt 5 ] || echo "$refused refused, then exit $code"
-        done"#;
-    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else {
-        return;
-    };
-    assert_eq!(run.stdout, "", "{run}");
-}
-
-#[test]
-fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
-    let sandbox = Sandbox::new();
-    let script = r#"
-        echo 1 > a; "$0" create -q -r one > /dev/null
-        i=0; while touch "$b/fill$i" 2> /dev/null; do i=$((i+1)); done
-        echo 2 > a
-        code=0; "$0" create -q -r two || code=$?; echo "create $code"
-        code=0; "$0" restore one --yes || code=$?; echo "restore $code, $(cat a)"
-        "$0" verify --full > /dev/null
-        rm "$b"/fill*
-        "$0" create -q -r three > /dev/null
-        "$0" verify --full > /dev/null
-        echo "listed $("$0" list | grep -c '| cli |')"
-        "$0" restore one --yes > /dev/null; cat a"#;
-    let Some(run) = on_a_small_disk(&sandbox, "nr_inodes=150", script) else {
-        return;
-    };
-    assert_eq!(run.stdout, "create 1\nrestore 1, 2\nlisted 2\n1\n", "{run}");
-}
-
-#[test]
 fn where_nothing_can_be_written_all_is_read() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
@@ -521,32 +332,6 @@ fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
             .all(|chunk| *chunk == zeros[..chunk.len()]),
         "another file came back"
     );
-}
-
-#[test]
-fn a_call_that_was_interrupted_is_made_again() {
-    if !strace::available() {
-        return;
-    }
-    for nth in 1..=MOST_CALLS {
-        let story = story();
-        let run = strace::failing_nth(&story.sandbox, WRITES, "EINTR", nth, &CREATE).success();
-        if !strace::has_struck(&story.sandbox) {
-            break;
-        }
-        assert_eq!(run.stdout.len(), 9, "{run}");
-        story.goes_on(&format!("EINTR at write number {nth}"));
-    }
-    let story = story();
-    let file = story.sandbox.path("d/b");
-    strace::failing_at_path(&story.sandbox, &file, "read,pread64", "EINTR", "1", &CREATE).success();
-    assert!(strace::has_struck(&story.sandbox), "the file was not read");
-    story.sandbox.remove("d/b");
-    story.sandbox.restore("second").success();
-    story
-        .sandbox
-        .tree()
-        .assert_is(&story.former, "after an interrupted read");
 }
 
 #[test]
