@@ -142,16 +142,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_line_is_its_words_with_options_left_as_they_are() {
-        let words = [
-            "checkpoint",
-            "create",
-            "--reason",
-            "a b",
-            "-",
-            "--scope=x y",
-            "",
-            "$(rm)",
-        ];
+        let words = "checkpoint|create|--reason|a b|-|--scope=x y||$(rm)".split('|');
         let line = shell_line(words.map(str::as_bytes));
         assert_eq!(
             line,

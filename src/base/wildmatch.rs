@@ -412,17 +412,7 @@ mod tests {
 
     #[test]
     fn what_is_not_closed_or_not_known_is_refused() {
-        for text in [
-            "",
-            "a",
-            "!",
-            "]",
-            "a\\",
-            "a-\\",
-            "[:nope:]]",
-            "[:digit:]",
-            "[:digit:",
-        ] {
+        for text in "|a|!|]|a\\|a-\\|[:nope:]]|[:digit:]|[:digit:".split('|') {
             assert_eq!(CharSet::parse(text.as_bytes()), None, "[{text}");
         }
     }

@@ -195,21 +195,16 @@ mod tests {
 
     #[test]
     fn a_call_means_the_same_either_way() {
-        for line in [
-            "checkpoint",
-            "checkpoint list -n 3 --json",
-            "checkpoint -C list create -r list",
-            "checkpoint -q create --reason create -s build --keep 7",
-            "checkpoint --json status --brief",
-            "checkpoint restore latest~2 a b --yes --color never",
-            "checkpoint diff latest -- list",
-            "checkpoint --lock-timeout 3 prune --dry-run --lock-timeout 4",
-            "checkpoint config",
-            "checkpoint phase done one --file list --json",
-            "checkpoint workflow list --all",
-            "checkpoint save -m list",
-            "checkpoint log -n 3",
-        ] {
+        for line in "checkpoint|checkpoint list -n 3 --json|checkpoint -C list create -r list|\
+            checkpoint -q create --reason create -s build --keep 7|\
+            checkpoint --json status --brief|\
+            checkpoint restore latest~2 a b --yes --color never|\
+            checkpoint diff latest -- list|\
+            checkpoint --lock-timeout 3 prune --dry-run --lock-timeout 4|checkpoint config|\
+            checkpoint phase done one --file list --json|checkpoint workflow list --all|\
+            checkpoint save -m list|checkpoint log -n 3"
+            .split('|')
+        {
             let whole = Cli::try_parse_from(words(line)).expect(line);
             let either = super::parse(&words(line)).ok().expect(line);
             assert_eq!(format!("{either:?}"), format!("{whole:?}"));

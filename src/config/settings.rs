@@ -323,24 +323,13 @@ mod tests {
 
     #[test]
     fn a_bad_value_and_a_misspelt_key_that_protects_are_errors() {
-        for bad in [
-            "exlude = ['a']",
-            "excludes = ['a']",
-            "maxFileSize = '1 MiB'",
-            "max-files = 3",
-            "Auto = 'off'",
-            "prompt = 'off'",
-            "agent-restore = 'plan'",
-            "[settings]\nauto = 'off'",
-            "ignore = ['private/']",
-            "keep = 0",
-            "keep = 'x'",
-            "max_file_size = '3 parsecs'",
-            "dedup_window = 'soon'",
-            "keep = [",
-            "auto_prune = 1",
-            "max_store_size = 'much'",
-        ] {
+        for bad in
+            "exlude = ['a']|excludes = ['a']|maxFileSize = '1 MiB'|max-files = 3|Auto = 'off'|\
+            prompt = 'off'|agent-restore = 'plan'|[settings]\nauto = 'off'|\
+            ignore = ['private/']|keep = 0|keep = 'x'|max_file_size = '3 parsecs'|\
+            dedup_window = 'soon'|keep = [|auto_prune = 1|max_store_size = 'much'"
+                .split('|')
+        {
             let read = loaded(bad, "").require_readable();
             assert!(
                 read.is_err_and(|error| error.code == Code::BAD_CONFIG),

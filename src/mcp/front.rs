@@ -34,6 +34,8 @@ pub struct Front {
     pub dirs: AllowedDirs,
     /// `--base` of the server.
     pub base: Option<PathBuf>,
+    /// `--lock-timeout` of the server, in seconds.
+    pub lock_timeout: u64,
     pub environment: Environment,
     pub plans: Plans,
 }
@@ -290,6 +292,7 @@ impl Front {
             line.extend(["--base".into(), base.into()]);
         }
         line.extend(["--quiet", "--no-input", "--color=never"].map(OsString::from));
+        line.push(format!("--lock-timeout={}", self.lock_timeout).into());
         line.extend(as_json.then(|| "--json".into()));
         line.extend_from_slice(words);
         let place = self.dirs.place(dir);

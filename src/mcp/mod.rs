@@ -48,6 +48,7 @@ pub fn serve(
     server::serve(Front {
         dirs: AllowedDirs::new(root.path(), &place.dir, is_exact || is_project, &others)?,
         base: given.map(absolute).transpose()?,
+        lock_timeout: cmd.global.lock_timeout,
         environment,
         plans: Plans::default(),
     })

@@ -2,20 +2,21 @@
 //! that a user can choose in a client.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientResult,
-    ContentBlock, CustomRequest, CustomResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ElicitationSchema, ErrorCode, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
-    InputRequest, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ProtocolVersion, Role,
-    ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage,
+    ClientNotification, ClientResult, ContentBlock, CustomRequest, CustomResult, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+    InitializeRequestParams, InitializeResult, InputRequest, InputRequiredResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    MetaObject, PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument,
+    PromptMessage, ProtocolVersion, RequestId, Role, ServerCapabilities, ServerConfig,
+    ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
 };
 use rmcp::service::{QuitReason, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::Transport;
@@ -78,7 +79,7 @@ async fn serve_on_stdio(front: Front, signals: Interrupt) -> Result<()> {
         input: BufReader::new(tokio::io::stdin()),
         line: Vec::new(),
         output: AsyncRwTransport::new(tokio::io::empty(), tokio::io::stdout()),
-        slots: slots.clone(),
+        unanswered: Arc::default(),
         ended: ended.clone(),
     };
     let server = Server {
@@ -99,14 +100,15 @@ async fn serve_on_stdio(front: Front, signals: Interrupt) -> Result<()> {
     }
 }
 
-/// The standard streams, which end for the SDK when the work has ended as well. They are read here:
+/// The standard streams, which end for the SDK when each request is answered. They are read here:
 /// the SDK leaves a line unanswered that is no JSON.
 struct Stdio {
     input: BufReader<Stdin>,
     /// What was read of a line when the SDK looked elsewhere.
     line: Vec<u8>,
     output: AsyncRwTransport<RoleServer, Empty, Stdout>,
-    slots: Arc<Semaphore>,
+    /// Requests that were read, whose answer is not written and that were not cancelled.
+    unanswered: Arc<watch::Sender<HashSet<RequestId>>>,
     ended: Arc<watch::Sender<bool>>,
 }
 
@@ -117,7 +119,19 @@ impl Transport<RoleServer> for Stdio {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
-        self.output.send(message)
+        let answered = match &message {
+            ServerJsonRpcMessage::Response(answer) => Some(answer.id.clone()),
+            ServerJsonRpcMessage::Error(refused) => refused.id.clone(),
+            _ => None,
+        };
+        let (sent, unanswered) = (self.output.send(message), self.unanswered.clone());
+        async move {
+            let sent = sent.await;
+            if let Some(id) = answered {
+                unanswered.send_if_modified(|ids| ids.remove(&id));
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -127,11 +141,24 @@ impl Transport<RoleServer> for Stdio {
             _ = ended.wait_for(|ended| *ended) => None,
             message = self.read() => message,
         };
-        if message.is_none() {
-            self.ended.send_replace(true);
-            drop(self.slots.acquire_many(AT_ONCE).await);
-            // The SDK takes the last answer first: it waits beside this.
-            tokio::task::yield_now().await;
+        match &message {
+            None => {
+                self.ended.send_replace(true);
+                let mut unanswered = self.unanswered.subscribe();
+                drop(unanswered.wait_for(HashSet::is_empty).await);
+            }
+            Some(ClientJsonRpcMessage::Request(request)) => {
+                let id = request.id.clone();
+                self.unanswered.send_if_modified(|ids| ids.insert(id));
+            }
+            Some(ClientJsonRpcMessage::Notification(told)) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.unanswered.send_if_modified(|ids| ids.remove(id));
+                }
+            }
+            Some(_) => {}
         }
         message
     }
@@ -206,16 +233,13 @@ impl Server {
             slot = self.slots.clone().acquire_owned() => slot.map_err(|why| internal(&why))?,
             () = request.ct.cancelled() => return Err(internal("cancelled")),
         };
-        // Free when both the thread has ended and its answer was taken.
-        let slot = Arc::new(slot);
-        let slot_of_thread = slot.clone();
         // While work goes on, a signal asks it to stop; without any, it ends the process at once.
         let shield = self.signals.shield();
         let running = RunningWork::default();
         let (front, of_thread) = (self.front.clone(), running.clone());
         let mut worker = tokio::task::spawn_blocking(move || {
             let result = work(&front, &of_thread);
-            drop((slot_of_thread, shield));
+            drop((slot, shield));
             result
         });
         let stop_at_cancel = {

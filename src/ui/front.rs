@@ -27,6 +27,8 @@ pub struct Runner {
     pub root: PathBuf,
     /// `--base` of the server.
     pub given_base: Option<PathBuf>,
+    /// `--lock-timeout` of the server, in seconds.
+    pub lock_timeout: u64,
     pub base: PathBuf,
     pub environment: Environment,
     pub may_change: bool,
@@ -119,6 +121,7 @@ impl Runner {
         if let Some(base) = &self.given_base {
             line.extend(["--base".into(), base.into()]);
         }
+        line.push(format!("--lock-timeout={}", self.lock_timeout).into());
         line.extend_from_slice(words);
         line
     }

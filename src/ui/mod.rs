@@ -43,6 +43,7 @@ pub fn serve(
     let runner = Runner {
         root: root.path().to_path_buf(),
         given_base: given.map(absolute).transpose()?,
+        lock_timeout: cmd.global.lock_timeout,
         base,
         environment,
         may_change: options.may_change,

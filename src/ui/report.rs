@@ -27,6 +27,7 @@ pub fn make(context: &Context, given_base: Option<&Path>, ids: &[String]) -> Res
     let runner = Runner {
         root: context.root.path().to_path_buf(),
         given_base: given_base.map(Path::to_path_buf),
+        lock_timeout: context.lock_wait.as_secs(),
         base: context.base.clone(),
         environment: context.environment.clone(),
         may_change: false,

@@ -1,4 +1,5 @@
-//! `completions` in the shells themselves: commands, options and ids, and nothing else.
+//! `completions` in the shells themselves: commands, options and ids, and nothing else;
+//! `stories/completions.md` has what the program offers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -109,21 +110,6 @@ fn bash_completes_commands_options_and_ids() {
         [&["unpin", "--orphaned", "pre-wave-1"][..], &paths].concat(),
         "{run}"
     );
-}
-
-#[test]
-fn word_with_an_open_quote_is_completed_in_every_shell() {
-    let (sandbox, _) = with_two();
-    sandbox
-        .env("_CLAP_COMPLETE_INDEX", "3")
-        .env("_CLAP_IFS", "\n");
-    for shell in ["bash", "zsh", "fish"] {
-        sandbox.env("CHECKPOINT_COMPLETE", shell);
-        for typed in ["\"sr", "'sr", "s\\r", "\"s\"r"] {
-            let run = sandbox.run(&["--", "checkpoint", "restore", "@", typed]);
-            assert_eq!(run.success().stdout.trim(), "src/", "{shell} {typed}");
-        }
-    }
 }
 
 /// A checkpoint of files whose names need quotes.
@@ -294,151 +280,6 @@ fn fish_completes_words_with_blanks() {
 }
 
 #[test]
-fn every_shell_has_a_script_that_asks() {
-    let sandbox = Sandbox::new();
-    for name in ["elvish", "powershell"] {
-        sandbox
-            .run(&["completions", name])
-            .success()
-            .stdout_has("CHECKPOINT_COMPLETE");
-    }
-    sandbox.fails(2, "completions cmd.exe");
-    sandbox.fails(2, "completions");
-    assert!(!sandbox.base().exists(), "a script made a store");
-}
-
-#[test]
-fn a_script_is_printed_without_home_and_with_a_bad_configuration() {
-    let sandbox = Sandbox::new();
-    sandbox.user_config("keep = [").unset_env("HOME");
-    for args in [&["completions", "bash"][..], &["man"]] {
-        let run = sandbox.run(args).success();
-        assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{run}");
-        assert_eq!(
-            sandbox.run(&[args, &["--json"]].concat()).success().data()["text"],
-            run.stdout
-        );
-    }
-}
-
-#[test]
-fn the_line_itself_says_which_directory_is_meant() {
-    let (sandbox, ids) = with_two();
-    let root = sandbox.root().display().to_string();
-    let base = sandbox.base().display().to_string();
-    let elsewhere = Sandbox::new();
-    for place in [
-        &["-C", root.as_str(), "--base", &base, "show"][..],
-        &["show", &format!("--dir={root}"), &format!("--base={base}")],
-    ] {
-        let told = candidates(&elsewhere, &[place, &[&ids[0][..4]]].concat());
-        assert!(
-            told.iter().any(|line| line.starts_with(&ids[0])),
-            "{place:?}: {told:?}"
-        );
-    }
-    assert!(candidates(&elsewhere, &["show", &ids[0][..4]]).is_empty());
-}
-
-#[test]
-fn every_command_that_takes_a_checkpoint_completes_it() {
-    let (sandbox, ids) = with_two();
-    for words in [
-        &["bisect"][..],
-        &["bisect", &ids[0]],
-        &["verify"],
-        &["pin"],
-        &["diff"],
-        &["diff", &ids[0]],
-        &["ls"],
-        &["show"],
-        &["restore"],
-        &["delete"],
-        &["delete", &ids[0]],
-        &["reword"],
-        &["export"],
-        &["report"],
-    ] {
-        let told = candidates(&sandbox, &[words, &[&ids[1][..4]]].concat());
-        assert!(
-            told.iter()
-                .any(|line| line.starts_with(&format!("{}\t", ids[1]))),
-            "{words:?}: {told:?}"
-        );
-    }
-    let told = candidates(&sandbox, &["cat", &ids[0][..4]]);
-    assert!(told[0].starts_with(&format!("{}:\t", ids[0])), "{told:?}");
-    let told = candidates(&sandbox, &["cat", "pre-w"]);
-    assert!(
-        told[0].starts_with("pre-wave-1:\t") && told.len() == 1,
-        "{told:?}"
-    );
-}
-
-#[test]
-fn paths_are_those_of_the_checkpoint_on_the_line() {
-    let (sandbox, ids) = with_two();
-    sandbox.remove("src").write("now", "here");
-    for (words, expected) in [
-        (&["restore", "@", ""][..], &["a", "src/"][..]),
-        (&["restore", "@", "src/"], &["src/a b.rs", "src/deep/"]),
-        (&["restore", "--overlay", &ids[0], "src/d"], &["src/deep/"]),
-        (&["restore", "@:src/deep/"], &["@:src/deep/c.rs"]),
-        (&["diff", "@", "--", "s"], &["src/"]),
-        (&["diff", "src/d"], &["src/deep/"]),
-        (&["ls", &ids[0], "s"], &["src/"]),
-        (&["show", "pre-wave-1", "a"], &["a"]),
-        (&["cat", "@", "src/deep/"], &["src/deep/c.rs"]),
-        (
-            &["cat", &format!("{}:s", ids[0])],
-            &[&format!("{}:src/", ids[0])],
-        ),
-        (&["find", "src/a"], &["src/a b.rs"]),
-        (&["restore", "nope:s"], &[]),
-        (&["create", "--scope", "n"], &["now"]),
-        (&["guard", "--scope", "n"], &["now"]),
-    ] {
-        assert_eq!(candidates(&sandbox, words), expected, "{words:?}");
-    }
-}
-
-#[test]
-fn names_that_the_store_knows_complete() {
-    let (sandbox, ids) = with_two();
-    sandbox.ok("hold wave-3");
-    sandbox.ok(format!("pin {}", ids[0]));
-    let init = ["workflow", "init", "--id", "run-7", "--phase", "one"];
-    sandbox.run(&init).success();
-    let names = |words: &[&str]| -> Vec<String> {
-        let told = candidates(&sandbox, words).into_iter();
-        let name = |line: String| line.split('\t').next().unwrap_or_default().to_owned();
-        told.map(name).collect()
-    };
-    for (words, expected) in [
-        (&["release", ""][..], &["wave-3"][..]),
-        (&["hold", "w"], &["wave-3"]),
-        (
-            &["config", "set", "keep_w"],
-            &["keep_weekly", "keep_within"],
-        ),
-        (&["man", "unp"], &["unpin"]),
-        (&["man", "recov"], &[]),
-        (&["workflow", "recover", "run"], &["run-7"]),
-        (&["schema", "contr"], &["contract"]),
-        (&["list", "--source", ""], &["test"]),
-        (&["list", "--reason", "pre"], &["pre-wave-1"]),
-        (&["workflow", "show", ""], &["run-7"]),
-        (&["phase", "start", "-w", "run"], &["run-7"]),
-        (&["unpin", ""], &[&ids[0], "latest"]),
-        (&["pin", ""], &[&ids[1], "latest"]),
-        (&["undo", "--dr"], &["--dry-run"]),
-    ] {
-        assert_eq!(names(words), expected, "{words:?}");
-    }
-    assert!(names(&["undo", ""]).contains(&"--yes".to_owned()));
-}
-
-#[test]
 fn every_command_is_offered_by_its_own_name() {
     let sandbox = Sandbox::new();
     let names = |words: &[&str]| -> Vec<String> {
@@ -466,29 +307,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn help_completes_commands_and_topics() {
-    let sandbox = Sandbox::new();
-    let told = candidates(&sandbox, &["help", "re"]);
-    let names: Vec<&str> = told
-        .iter()
-        .filter_map(|line| line.split('\t').next())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "restore", "redo", "rewind", "release", "reword", "relink", "report", "remote",
-            "recovery", "remotes"
-        ],
-        "{told:?}"
-    );
-    assert!(
-        told[8].ends_with("Recovery: guarantees, interruptions, damage, moved projects"),
-        "{told:?}"
-    );
-}
-
-#[test]
-fn completion_is_quiet_whatever_is_wrong() {
+fn completion_waits_for_no_lock() {
     let (sandbox, ids) = with_two();
     let healthy = candidates(&sandbox, &["show", ""]);
     assert!(healthy[0].starts_with(&ids[1]), "{healthy:?}");
@@ -497,48 +316,4 @@ fn completion_is_quiet_whatever_is_wrong() {
     let begun = std::time::Instant::now();
     assert_eq!(candidates(&sandbox, &["show", ""]).len(), healthy.len());
     assert!(begun.elapsed().as_secs() < 5, "completion waits for a lock");
-    std::fs::write(sandbox.store().join("checkpoint-manifest.md"), "\0")
-        .expect("a file can be written");
-    std::fs::write(sandbox.store().join("checkpoint/journal"), "garbage")
-        .expect("a file can be written");
-    sandbox.watch(&sandbox.base()).watch(sandbox.root());
-    assert_eq!(candidates(&sandbox, &["show", ""]).len(), healthy.len());
-    for words in [
-        &["-C", "/no/such/place", "show", ""][..],
-        &["--base", "/dev/null", "show", ""],
-        &["frobnicate", ""],
-        &["show", "\u{1b}[31m"],
-        &[""],
-    ] {
-        let _ = candidates(&sandbox, words);
-    }
-    let objects: Vec<_> =
-        crate::bench::fixtures::files_below(&sandbox.store().join("objects/pack"));
-    sandbox.user_config("keep = [");
-    assert!(
-        candidates(&sandbox, &["unp"])
-            .iter()
-            .any(|line| line.starts_with("unpin"))
-    );
-    let broken = Sandbox::new();
-    broken.create("first");
-    for path in crate::bench::fixtures::files_below(&broken.store()) {
-        std::fs::write(path, "garbage").expect("a file can be written");
-    }
-    let _ = candidates(&broken, &["show", ""]);
-    assert!(!objects.is_empty());
-}
-
-#[test]
-fn the_variable_alone_turns_no_command_into_a_completion() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .env("CHECKPOINT_COMPLETE", "bash")
-        .env("COMPLETE", "bash");
-    sandbox.create("first");
-    assert_eq!(sandbox.listed().len(), 1);
-    let mut unknown = sandbox.command(&[], &["--", "checkpoint", ""]);
-    unknown.env("CHECKPOINT_COMPLETE", "tcsh");
-    let run = Run::of(unknown).success();
-    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
 }

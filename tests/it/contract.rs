@@ -1,9 +1,8 @@
-//! Contracts by their schemas, refused, partial and with databases; `stories/contract.md` has the rest.
+//! Contracts by their schemas, refused and with databases; `stories/contract.md` has the rest.
 
 use serde_json::{Value, json};
 
 use crate::bench::{Git, Run, Sandbox};
-use crate::partial;
 
 /// A small project with git, as an agent finds it; `None` where there is no git.
 fn project() -> Option<Sandbox> {
@@ -145,80 +144,6 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
     assert!(sandbox.listed().is_empty());
 }
 
-#[cfg(unix)]
-#[test]
-fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
-    let sandbox = Sandbox::new();
-    let Some(wrapper) = partial::wrapper(&sandbox) else {
-        return;
-    };
-    sandbox
-        .write("closed", "1")
-        .write("dir/inside", "2")
-        .write("open", "3")
-        .write("ignored/x.log", "l");
-    sandbox
-        .write("secret/.env", "K=1")
-        .write(".gitignore", "*.log\n")
-        .fifo("pipe")
-        .mkdir("pipes")
-        .fifo("pipes/one")
-        .chmod("closed", 0)
-        .chmod("dir", 0);
-    let create = |scope: &[&str]| {
-        let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
-        sandbox.run_under(
-            wrapper,
-            &[
-                &["create", "--contract", "--format", "json", "-r", "r"],
-                &args[..],
-            ]
-            .concat(),
-        )
-    };
-    for (scope, named) in [
-        (vec!["closed"], "closed (cannot be read)"),
-        (vec!["dir"], "dir (cannot be read)"),
-        (vec!["closed", "dir"], "closed (cannot be read)"),
-        (vec!["secret"], "secret/.env (a secret)"),
-        (vec!["ignored"], "ignored/x.log (left out by a rule)"),
-        (vec!["pipe"], "pipe (a FIFO)"),
-        (vec!["pipes"], "pipes/one (a FIFO)"),
-    ] {
-        let run = create(&scope)
-            .code(4)
-            .stderr_has("nothing was recorded")
-            .stderr_has(named);
-        let document: Value = serde_json::from_str(&run.stdout).expect("a document");
-        assert_eq!(document["checkpoint_created"], false, "{run}");
-        assert!(
-            texts(&document, "assumptions").concat().contains(named),
-            "{run}"
-        );
-    }
-    assert!(sandbox.listed().is_empty());
-    let document: Value =
-        serde_json::from_str(&create(&["closed", "open"]).code(5).stdout).expect("a document");
-    assert_valid(&sandbox, "contract", &document);
-    let actions = texts(&document, "next_safe_actions");
-    assert!(
-        document["checkpoint_created"] == true && actions.len() == 2,
-        "{document}"
-    );
-    assert!(
-        !actions.concat().contains("roceed") && !actions.concat().contains("edit:"),
-        "{actions:?}"
-    );
-    run_printed(
-        &sandbox,
-        actions[0].strip_prefix("inspect: ").expect("a command"),
-    )
-    .success()
-    .stdout_has("closed");
-    drop(create(&["pipe", "open"]).success());
-    sandbox.chmod("dir", 0o755);
-}
-
 #[test]
 fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
     let Some(sandbox) = project() else { return };
@@ -323,23 +248,4 @@ fn every_restore_answers_with_a_contract_refused_or_not() {
             "{both}"
         );
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_restore_that_left_something_does_not_say_that_all_is_rolled_back() {
-    let sandbox = Sandbox::new();
-    let Some(wrapper) = partial::wrapper(&sandbox) else {
-        return;
-    };
-    sandbox.write("a", "1").create("one");
-    sandbox.write("a", "2").write("new", "n").chmod("new", 0);
-    let words = ["restore", "one", "--contract", "--yes", "--format", "json"];
-    let run = sandbox.run_under(wrapper, &words).code(5);
-    let document: Value = serde_json::from_str(&run.stdout).expect("a document");
-    let facts = ["rolled_back", "confidence"].map(|key| document[key].clone());
-    assert_eq!(facts, [json!(false), json!(0.0)]);
-    assert_eq!(document["verification"]["match"], false);
-    let anchors = document["evidence_anchors"].to_string();
-    assert!(anchors.contains("new stays: cannot be read"), "{anchors}");
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::bench::damaged::{self, Copy, Specimen};
 use crate::bench::sample::Draw;
 use crate::bench::watch::Watch;
-use crate::bench::{Git, Run, fixtures, sample};
+use crate::bench::{Git, Run, Sandbox, fixtures, sample};
 
 /// How much depends on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -385,28 +385,29 @@ fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() 
         }
     }
     let cases = sample(cases, 40, kinds);
+    try_each(&cases, |case| try_case(case, &specimen));
+}
+
+/// Tries every case, several at once, and names all that fail.
+fn try_each<C: std::fmt::Debug + Sync>(cases: &[C], one: impl Fn(&C) + Sync) {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| try_case(case, &specimen)))
-                    {
-                        failed
-                            .lock()
-                            .expect("a list")
-                            .push(format!("{case:?}: {}", why(&*cause)));
+                    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| one(case))) {
+                        let why = format!("{case:?}: {}", why(&*cause));
+                        failed.lock().expect("a list").push(why);
                     }
                 }
             });
         }
     });
-    let failed = failed.into_inner().expect("a list");
+    let (failed, count) = (failed.into_inner().expect("a list"), cases.len());
     assert!(
         failed.is_empty(),
-        "{} of {} cases failed:\n{}",
+        "{} of {count} cases failed:\n{}",
         failed.len(),
-        cases.len(),
         failed.join("\n\n")
     );
 }
@@ -615,39 +616,15 @@ fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
         ]
     };
     let losses = sample(LOSSES, 8, kinds);
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
-            scope.spawn(|| {
-                while let Some((loss, left)) = losses.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    // Without packs only loose objects are left, which git makes.
-                    if *left == Left::Some && !has_loose {
-                        crate::bench::skipped("needs git");
-                        continue;
-                    }
-                    let tried = catch_unwind(AssertUnwindSafe(|| {
-                        let damaged = readers_after(*loss, *left, &specimen);
-                        create_after(*loss, *left, &specimen, &damaged);
-                        repair_after(*loss, *left, &specimen);
-                    }));
-                    if let Err(cause) = tried {
-                        failed
-                            .lock()
-                            .expect("a list")
-                            .push(format!("{loss:?}: {}", why(&*cause)));
-                    }
-                }
-            });
+    try_each(&losses, |(loss, left)| {
+        // Without packs only loose objects are left, which git makes.
+        if *left == Left::Some && !has_loose {
+            return crate::bench::skipped("needs git");
         }
+        let damaged = readers_after(*loss, *left, &specimen);
+        create_after(*loss, *left, &specimen, &damaged);
+        repair_after(*loss, *left, &specimen);
     });
-    let failed = failed.into_inner().expect("a list");
-    assert!(
-        failed.is_empty(),
-        "{} of {} cases failed:\n{}",
-        failed.len(),
-        losses.len(),
-        failed.join("\n\n")
-    );
 }
 
 /// The message of a panic.
@@ -658,4 +635,20 @@ fn why(cause: &(dyn std::any::Any + Send)) -> String {
         .cloned()
         .or(short)
         .unwrap_or_default()
+}
+}
+
+#[test]
+fn a_word_that_is_mistyped_beside_damage_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let packs = || damaged::packs_of(&sandbox.store());
+    let first = packs();
+    sandbox.write("a", "2").create("two");
+    for pack in packs().iter().filter(|pack| !first.contains(pack)) {
+        fixtures::remove(pack);
+    }
+    sandbox
+        .fails(6, "show threee")
+        .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::bench::{Sandbox, limit};
-use crate::databases_named::{named, server};
 use crate::partial;
 
 /// Makes a database with two tables that each transaction changes alike, and one that grows.
@@ -329,63 +328,6 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
     assert_eq!(state_of(&db), 0);
 }
 
-#[cfg(unix)]
-#[test]
-fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
-    let sandbox = named();
-    let id: String = sandbox
-        .ok("create --db shop --scope a")
-        .stdout
-        .trim()
-        .into();
-    sandbox
-        .write(sandbox.home().join("server"), "state 2")
-        .write("a", "2");
-    let config = sandbox.home().join(".config/checkpoint/config.toml");
-    let works = sandbox.read(&config);
-    sandbox.write(
-        &config,
-        works.replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"),
-    );
-    sandbox.restore(&id).code(130);
-    assert!(!sandbox.status()["pending"].is_null());
-    sandbox.write(&config, works);
-    sandbox.undo().success();
-    assert_eq!(
-        (server(&sandbox), sandbox.read("a")),
-        ("state 2".into(), "2".into())
-    );
-    assert_no_scratch(&sandbox);
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
-    let sandbox = named();
-    let id: String = sandbox
-        .ok("create --db shop --scope a")
-        .stdout
-        .trim()
-        .into();
-    sandbox.write("a", "2");
-    sandbox.write(sandbox.home().join("server"), "state 2");
-    let config = sandbox.home().join(".config/checkpoint/config.toml");
-    sandbox.write(
-        &config,
-        sandbox
-            .read(&config)
-            .replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"),
-    );
-    sandbox.restore(&id).code(130);
-    sandbox.write(&config, "");
-    sandbox
-        .undo()
-        .code(5)
-        .stderr_has("no longer has [database.shop]");
-    assert_eq!(sandbox.read("a"), "2");
-    assert!(sandbox.status()["pending"].is_null());
-}
-
 #[test]
 fn a_database_that_others_keep_locked_is_not_taken_and_nothing_is_recorded() {
     let (sandbox, db, _) = stepped("DELETE");
@@ -581,56 +523,6 @@ fn two_equal_savepoints_a_moment_apart_are_one_and_a_commit_between_makes_two() 
     step(&db);
     sandbox.at("2026-03-24T13:00:00.7Z");
     assert_ne!(savepoint(&sandbox, &[]), first);
-}
-
-#[test]
-fn what_is_no_database_in_the_root_is_refused_in_words() {
-    let sandbox = Sandbox::new();
-    make(&sandbox.path("data/shop.db"), "DELETE");
-    sandbox
-        .write("text", "no database")
-        .symlink("link.db", "data/shop.db")
-        .symlink("dir", "data")
-        .write("empty.db", "");
-    for (typed, code, words) in [
-        ("none.db", 3, "no database 'none.db'"),
-        ("text", 2, "is not a SQLite database"),
-        ("data", 2, "is not a regular file"),
-        (".", 2, "is a directory"),
-        ("link.db", 2, "symlink"),
-        ("dir/shop.db", 3, "links are not followed"),
-        (".git/x.db", 2, ".git"),
-        ("../x.db", 2, "'..'"),
-        ("/etc/passwd", 2, "outside the root"),
-        ("data/*.db", 3, "no database"),
-    ] {
-        sandbox
-            .run(&["create", "--db", typed])
-            .code(code)
-            .stderr_has(words);
-    }
-    if let Some(wrapper) = partial::wrapper(&sandbox) {
-        sandbox.chmod("text", 0);
-        let run = sandbox.run_under(wrapper, &["create", "--db", "text"]);
-        run.code(1)
-            .stderr_has("cannot read")
-            .stderr_has("text: Permission denied");
-    }
-    sandbox
-        .fails(2, "create --type database_savepoint")
-        .stderr_has("needs a --db");
-    sandbox
-        .fails(2, "create --type file_backup --db data/shop.db")
-        .stderr_has("needs a --scope");
-    assert!(!sandbox.store().exists());
-    sandbox.ok("create --db empty.db");
-    sandbox
-        .run(&[
-            "create",
-            "--db",
-            &sandbox.path("data/shop.db").display().to_string(),
-        ])
-        .success();
 }
 
 #[test]

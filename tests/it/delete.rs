@@ -1,4 +1,5 @@
-//! Deletions that meet kills, damage, plain git and a terminal; `stories/delete.md` has the rest.
+//! Deletions that meet kills, newer formats and a terminal; `stories/delete.md` and `damage.md` have the
+//! rest.
 
 use crate::bench::{Git, Run, Sandbox, fixtures, skipped, strace};
 
@@ -10,76 +11,6 @@ fn with(count: usize) -> (Sandbox, Vec<String>) {
     };
     let ids = (0..count).map(make).collect();
     (sandbox, ids)
-}
-
-fn full_id(sandbox: &Sandbox, short: &str) -> String {
-    let rows = sandbox.listed();
-    let row = rows
-        .iter()
-        .find(|row| row["short"] == short)
-        .expect("it is listed");
-    row["id"].as_str().expect("an id").to_owned()
-}
-
-#[test]
-fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
-    let (sandbox, ids) = with(2);
-    sandbox.ok(format!("delete {} {} --yes", ids[0], ids[1]));
-    assert_eq!(sandbox.listed().len(), 0);
-    assert!(
-        !sandbox.store().join("refs/heads/main").exists(),
-        "main names what is gone"
-    );
-    if let Some(git) = Git::find(sandbox.root()) {
-        let git = git.with("GIT_DIR", sandbox.store());
-        let fsck = git.ok("fsck --full --strict");
-        assert!(!fsck.stderr.contains("error"), "{fsck}");
-        assert_eq!(
-            git.output(&["count-objects", "-v"])
-                .lines()
-                .find(|line| line.starts_with("in-pack")),
-            Some("in-pack: 0")
-        );
-    }
-    sandbox.ok("prune");
-    sandbox.ok("status").stdout_has("checkpoints  0");
-    sandbox.fails(3, "restore latest --yes");
-    fixtures::delete_empty_directories(&sandbox.base());
-    sandbox.write("a", "again");
-    let id = sandbox.create("again");
-    assert_eq!(sandbox.listed_ids(), [id]);
-}
-
-#[test]
-fn main_names_the_newest_that_is_left() {
-    let (sandbox, ids) = with(3);
-    let second = full_id(&sandbox, &ids[1]);
-    sandbox.ok(format!("delete {} --yes", ids[2]));
-    assert_eq!(
-        std::fs::read_to_string(sandbox.store().join("refs/heads/main")).expect("main"),
-        format!("{second}\n")
-    );
-    if let Some(git) = Git::find(sandbox.root()) {
-        git.with("GIT_DIR", sandbox.store())
-            .ok("fsck --full --strict");
-    }
-}
-
-#[test]
-fn a_commit_that_plain_git_put_on_main_is_not_lost_by_a_deletion() {
-    let (sandbox, ids) = with(2);
-    let Some(git) = Git::find(sandbox.root()) else {
-        return;
-    };
-    let git = git.with("GIT_DIR", sandbox.store());
-    let foreign = git.output(&["commit-tree", "-m", "by hand", "main^{tree}"]);
-    git.run(&["update-ref", "refs/heads/main", &foreign])
-        .success();
-    sandbox.ok(format!("delete {} {} --yes", ids[0], ids[1]));
-    assert_eq!(
-        git.output(&["log", "-1", "--format=%s", &foreign]),
-        "by hand"
-    );
 }
 
 #[test]
@@ -133,60 +64,6 @@ fn pending_restore() -> (Sandbox, String, String) {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_deleted_by_its_id() {
-    let (sandbox, ids) = with(3);
-    let lost = full_id(&sandbox, &ids[1]);
-    let git = Git::find(sandbox.root());
-    let Some(git) = git else { return };
-    let git = git.with("GIT_DIR", sandbox.store());
-    // All objects but that commit go into a new pack.
-    let listed = git.output(&["rev-list", "--all", "--objects"]);
-    let kept: String = listed
-        .lines()
-        .map(|line| &line[..40])
-        .filter(|id| *id != lost)
-        .map(|id| format!("{id}\n"))
-        .collect();
-    git.filter(
-        &[
-            "pack-objects",
-            "-q",
-            &sandbox
-                .store()
-                .join("objects/pack/pack")
-                .display()
-                .to_string(),
-        ],
-        kept.as_bytes(),
-    );
-    let new = fixtures::files_below(&sandbox.store().join("objects/pack"));
-    let packs: Vec<_> = new
-        .iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "pack"))
-        .collect();
-    let largest = packs.iter().max_by_key(|path| {
-        std::fs::read(path.with_extension("idx"))
-            .expect("an index")
-            .len()
-    });
-    let largest = largest.expect("a pack").with_extension("");
-    new.iter()
-        .filter(|path| path.with_extension("") != largest)
-        .for_each(|path| std::fs::remove_file(path).expect("it can go"));
-    assert!(
-        sandbox
-            .ok("list --json")
-            .warning_codes()
-            .contains(&"damaged_checkpoint".to_owned())
-    );
-    sandbox.ok(format!("delete {} --yes", ids[1]));
-    let after = sandbox.ok("list --json");
-    assert!(after.warning_codes().is_empty(), "{after}");
-    assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[0].clone()]);
-    sandbox.ok("prune");
-}
-
-#[test]
 fn a_store_of_a_newer_format_is_not_deleted() {
     let (sandbox, ids) = with(1);
     fixtures::make_newer(&sandbox.store(), 9);
@@ -194,23 +71,6 @@ fn a_store_of_a_newer_format_is_not_deleted() {
     sandbox.fails(6, "delete --all --yes");
     sandbox.fails(6, format!("delete {} --yes", ids[0]));
     sandbox.fails(6, format!("pin {}", ids[0]));
-}
-
-#[test]
-fn a_busy_store_is_not_deleted() {
-    let (sandbox, ids) = with(1);
-    let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock file");
-    lock.lock().expect("the lock is free");
-    sandbox.watch(&sandbox.store());
-    for args in [
-        &["delete", "--all", "--yes"][..],
-        &["delete", &ids[0], "--yes"],
-        &["pin", &ids[0]],
-    ] {
-        sandbox
-            .run(&[args, &["--lock-timeout", "0"]].concat())
-            .code(7);
-    }
 }
 
 /// Runs the program on a terminal with one answer typed.
@@ -267,20 +127,4 @@ fn a_store_of_which_files_stay_is_deleted_and_they_are_named() {
     sandbox.create("anew");
     let again = sandbox.run(&delete).success();
     assert_eq!(again.data()["after_bytes"], 0);
-}
-
-#[test]
-fn a_main_that_names_nothing_keeps_nobody_from_pruning() {
-    let (sandbox, _) = with(3);
-    std::fs::write(
-        sandbox.store().join("refs/heads/main"),
-        format!("{}\n", "0123456789".repeat(4)),
-    )
-    .expect("a ref");
-    sandbox.ok("prune --dry-run");
-    sandbox.ok("prune --keep 2 --yes");
-    if let Some(git) = Git::find(sandbox.root()) {
-        git.with("GIT_DIR", sandbox.store())
-            .ok("fsck --full --strict");
-    }
 }

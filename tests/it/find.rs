@@ -1,26 +1,8 @@
-//! `find` beside damage, and against `show` and plain git; `stories/find.md` has the rest.
+//! `find` against `show` and plain git; `stories/find.md` has the rest.
 
 use serde_json::Value;
 
-use crate::bench::{Git, Sandbox, fixtures};
-
-/// A file that is made, changed, made executable and deleted, with the checkpoints of each.
-fn story() -> (Sandbox, Vec<String>) {
-    let sandbox = Sandbox::new();
-    sandbox.write("kept", "k").write("src/deep/other.rs", "o");
-    let mut ids = vec![sandbox.create("empty")];
-    sandbox.write("src/lost.rs", "1");
-    ids.push(sandbox.create("added"));
-    sandbox.write("src/lost.rs", "22").write("kept", "kk");
-    ids.push(sandbox.create("changed"));
-    sandbox.chmod("src/lost.rs", 0o755);
-    ids.push(sandbox.create("mode"));
-    sandbox.remove("src/lost.rs");
-    ids.push(sandbox.create("deleted"));
-    sandbox.write("kept", "kkk");
-    ids.push(sandbox.create("later"));
-    (sandbox, ids)
-}
+use crate::bench::{Git, Sandbox};
 
 #[track_caller]
 fn found(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
@@ -34,54 +16,6 @@ fn events(path: &Value) -> Vec<(String, String)> {
     events
         .map(|event| (text(&event["change"]), text(&event["checkpoint"]["short"])))
         .collect()
-}
-
-#[cfg(unix)]
-#[test]
-fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
-    let (sandbox, ids) = story();
-    let tree = sandbox.shown(&ids[2])["tree_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    damage(&sandbox, &ids[2], &tree);
-    let run = sandbox.ok("find src/lost.rs --json");
-    assert!(
-        run.warning_codes().contains(&"passed_over".to_owned()),
-        "{run}"
-    );
-    let path = run.data()["paths"][0].clone();
-    let expected = [("deleted", 4), ("modified", 3), ("added", 1)];
-    assert_eq!(
-        events(&path),
-        expected.map(|(change, at)| (change.to_owned(), ids[at].clone()))
-    );
-}
-
-/// Overwrites the second half of the pack that holds a tree, as long as the commit stays readable.
-fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
-    for pack in fixtures::files_below(&sandbox.store().join("objects/pack")) {
-        if pack.extension().is_none_or(|extension| extension != "pack") {
-            continue;
-        }
-        let whole = std::fs::read(&pack).unwrap();
-        crate::bench::os::set_mode(&pack, 0o600).unwrap();
-        // The packed tree is longer than a step.
-        for at in (12..whole.len() - 20).step_by(7) {
-            let mut bytes = whole.clone();
-            bytes[at] ^= 0x55;
-            std::fs::write(&pack, &bytes).unwrap();
-            let shown = sandbox.cmd(format!("show {id} --json"));
-            if shown.code == 6
-                && shown.stdout.contains(&tree[..8])
-                && sandbox.listed_ids().contains(&id.to_owned())
-            {
-                return;
-            }
-        }
-        std::fs::write(&pack, &whole).unwrap();
-    }
-    panic!("no byte of any pack damages the tree alone");
 }
 
 /// A history in which every file changes its content, its mode and its kind now and then.
@@ -185,27 +119,4 @@ fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
     expected.sort();
     assert!(told.len() > 40, "too little was found: {told:?}");
     assert_eq!(told, expected);
-}
-
-#[test]
-fn a_damaged_file_is_passed_over_by_a_search_for_a_text() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "lost_function\n").create("1");
-    sandbox.write("noise", fixtures::noise(3, 300_000));
-    sandbox.create("damaged");
-    let packs = fixtures::files_below(&sandbox.store().join("objects/pack"));
-    let pack = packs
-        .iter()
-        .max_by_key(|path| path.metadata().unwrap().len())
-        .unwrap();
-    let mut bytes = std::fs::read(pack).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0xff;
-    crate::bench::os::set_mode(pack, 0o600).unwrap();
-    std::fs::write(pack, bytes).unwrap();
-    let run = sandbox.ok("find --text lost_function --json");
-    assert_eq!(run.warning_codes(), ["passed_over"]);
-    sandbox
-        .fails(6, "find --text 'not anywhere'")
-        .stderr_has("cannot be read");
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::bench::Sandbox;
 
-const NAMES: usize = 50_000;
+const NAMES: usize = 20_000;
 /// Fewer names for deletions, each of which costs a few system calls.
-const NAMES_THAT_GO: usize = 20_000;
+const NAMES_THAT_GO: usize = 8_000;
 /// Upper bound on the ratio to a create. About one is measured; quadratic work exceeds it by far.
 const MOST_TIMES_A_CREATE: u32 = 4;
 

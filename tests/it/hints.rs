@@ -10,82 +10,60 @@ use serde_json::Value;
 
 use crate::bench::{Run, Sandbox};
 use crate::source;
+use crate::wrong_usage::pasted;
 
-/// Sentences that name options outside a command line, and the commands that print them.
-const SENTENCES: &[(&str, &[&str])] = &[
-    ("beyond --keep", &["create", "prune"]),
-    ("--contract needs N", &["rewind"]),
-    ("--max-files N raises the limit", &["create"]),
-    ("which only --with-prompts", &["push", "export"]),
-    (
-        "'--timeout SECONDS' gives it more",
-        &["push", "fetch", "clone"],
-    ),
-    ("which only --safety imports", &["import"]),
-    ("--base names another place", &["create", "workflow init"]),
-    ("restore all but these with --exclude", &["restore"]),
-    ("--dry-run shows one step", &["undo"]),
-    ("--plan allows one step", &["undo"]),
-    ("--contract needs N", &["rewind"]),
-    ("give another --id", &["workflow init"]),
-    ("--into writes the plugin", &["setup"]),
-    ("Databases named by --db", &["create"]),
-    ("after --include-sensitive", &["create"]),
-    ("--dry-run to look first", &DRY_RUN),
-    (
-        "look again with --dry-run, then give --plan",
-        &["restore", "undo", "redo", "rewind", "delete"],
-    ),
-    (
-        "add --yes to confirm",
-        &["create", "phase done", "workflow end"],
-    ),
-    ("leave this --db out", &["create"]),
-    (
-        "wait longer with --lock-timeout",
-        &["create", "prune", "phase start"],
-    ),
-    ("a pattern with --glob", &["restore", "diff", "ls"]),
-    ("matches --glob", &["restore"]),
-    ("--exclude leaves paths out", &["restore", "diff", "ls"]),
-    ("--expires '{typed}'", &["create"]),
-    ("complete that first, or add --force", &["phase start"]),
-    ("finish that one first, or add --force", &["phase start"]),
-    ("write what is missing, or add --force", &["phase done"]),
-    ("end them first, or add --force", &["phase done"]),
-    ("--for is '{typed}'", &["hold"]),
-    ("--max-age is '{typed}'", &["guard"]),
-    ("--include-sensitive captures them", &["create"]),
-    ("use --type file_backup", &["create"]),
-    ("--force deletes it anyway", &["delete"]),
-    ("name with --scope what", &["create", "guard"]),
-    ("needs a --scope", &["create"]),
-    ("needs a --db", &["create"]),
-    ("give --state or --state-file", &["create"]),
-    ("--copies needs --type file_backup", &["create"]),
-    ("--db takes a SQLite file", &["create"]),
-    ("--profile names it", &["workflow import"]),
-    ("--id NAME starts another", &["workflow init"]),
-    ("give --plan, --preset or --phase", &["workflow init"]),
-    ("--state rewinds the state", &["workflow rewind"]),
-    ("more with --json", &["workflow resume"]),
-    ("name those that matter with --file", &["phase done"]),
-    ("create --source=mcp", &["create"]),
-    ("phase --actor=mcp", &["phase"]),
-];
+/// Sentences that name options outside a command line, each after the commands that print it.
+const SENTENCES: &str = r"
+create, prune: beyond --keep
+rewind: --contract needs N
+create: --max-files N raises the limit
+push, export: which only --with-prompts
+push, fetch, clone: '--timeout SECONDS' gives it more
+import: which only --safety imports
+create, workflow init: --base names another place
+restore: restore all but these with --exclude
+undo: --dry-run shows one step
+undo: --plan allows one step
+workflow init: give another --id
+setup: --into writes the plugin
+create: Databases named by --db
+create: after --include-sensitive
+DRY_RUN: --dry-run to look first
+restore, undo, redo, rewind, delete: look again with --dry-run, then give --plan
+create, phase done, workflow end: add --yes to confirm
+create: leave this --db out
+create, prune, phase start: wait longer with --lock-timeout
+restore, diff, ls: a pattern with --glob
+restore: matches --glob
+restore, diff, ls: --exclude leaves paths out
+create: --expires '{typed}'
+phase start: complete that first, or add --force
+phase start: finish that one first, or add --force
+phase done: write what is missing, or add --force
+phase done: end them first, or add --force
+hold: --for is '{typed}'
+guard: --max-age is '{typed}'
+create: --include-sensitive captures them
+create: use --type file_backup
+delete: --force deletes it anyway
+create, guard: name with --scope what
+create: needs a --scope
+create: needs a --db
+create: give --state or --state-file
+create: --copies needs --type file_backup
+create: --db takes a SQLite file
+workflow import: --profile names it
+workflow init: --id NAME starts another
+workflow init: give --plan, --preset or --phase
+workflow rewind: --state rewinds the state
+workflow resume: more with --json
+phase done: name those that matter with --file
+create: create --source=mcp
+phase: phase --actor=mcp
+";
 /// Commands with `--dry-run`.
-const DRY_RUN: [&str; 10] = [
-    "restore",
-    "undo",
-    "redo",
-    "rewind",
-    "prune",
-    "delete",
-    "relink",
-    "workflow rewind",
-    "workflow recover",
-    "workflow cleanup",
-];
+const DRY_RUN: &str = "restore, undo, redo, rewind, prune, delete, relink, workflow rewind, \
+    workflow recover, workflow cleanup";
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
 const OTHERS: [&str; 11] = [
     "Options of every command, such as",
@@ -101,6 +79,20 @@ const OTHERS: [&str; 11] = [
     "hook --agent ",
     " --first",
 ];
+
+fn sentences() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = SENTENCES.lines().filter_map(|row| row.split_once(": "));
+    rows.map(|(commands, part)| {
+        (
+            if commands == "DRY_RUN" {
+                DRY_RUN
+            } else {
+                commands
+            },
+            part,
+        )
+    })
+}
 
 /// The command lines in a text: in quotes, or the whole of it.
 fn commands_in(text: &str) -> Vec<String> {
@@ -229,21 +221,23 @@ fn every_option_in_the_source_belongs_to_the_commands_that_name_it() {
                 if OTHERS.iter().any(|part| text.contains(part)) {
                     continue;
                 }
-                let Some((part, commands)) = SENTENCES.iter().find(|(part, _)| text.contains(part))
+                let Some((commands, part)) = sentences().find(|(_, part)| text.contains(part))
                 else {
                     unknown.push(format!("{}: who says {option} in \"{text}\"?", file.name));
                     continue;
                 };
-                used.insert(*part);
-                let lacking = commands.iter().filter(|command| !takes(command, &option));
+                used.insert(part);
+                let lacking = commands
+                    .split(", ")
+                    .filter(|command| !takes(command, &option));
                 unknown.extend(
                     lacking.map(|command| format!("'{command}' has no {option}: \"{text}\"")),
                 );
             }
         }
     }
-    let unused = SENTENCES.iter().filter(|(part, _)| !used.contains(part));
-    unknown.extend(unused.map(|(part, _)| format!("\"{part}\" is said nowhere")));
+    let unused = sentences().filter(|(_, part)| !used.contains(part));
+    unknown.extend(unused.map(|(_, part)| format!("\"{part}\" is said nowhere")));
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
@@ -255,7 +249,7 @@ fn what_can_be_looked_at_before_is_known() {
         .collect();
     assert_eq!(
         with.iter().map(String::as_str).collect::<BTreeSet<_>>(),
-        DRY_RUN.into()
+        DRY_RUN.split(", ").collect()
     );
     for line in [
         "restore x",
@@ -411,7 +405,7 @@ fn what_is_advised_for_a_state_file_leads_out() {
                 );
                 for line in options {
                     let sandbox = torn();
-                    let run = shell(&sandbox, line).success();
+                    let run = pasted(&sandbox, line).success();
                     assert!(
                         sandbox.ok("workflow list").stderr.is_empty() || !is_known,
                         "{run}"
@@ -420,17 +414,6 @@ fn what_is_advised_for_a_state_file_leads_out() {
             }
         }
     }
-}
-
-/// Runs a printed command line.
-fn shell(sandbox: &Sandbox, line: &str) -> Run {
-    let dir = Sandbox::binary()
-        .parent()
-        .expect("a folder")
-        .display()
-        .to_string();
-    sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
-    sandbox.run_under(&["/bin/sh", "-c", line, "sh"], &[])
 }
 
 #[cfg(unix)]
@@ -445,7 +428,7 @@ fn every_answer_that_is_named_can_be_given() {
                 error["hint"].as_str().unwrap_or_default().contains(line),
                 "{asked}"
             );
-            let run = shell(&run_of(profile), line);
+            let run = pasted(&run_of(profile), line);
             assert!(
                 matches!((option["key"].as_str(), run.code), (Some("n"), 4) | (_, 0)),
                 "{line}\n{run}"
@@ -463,7 +446,7 @@ fn every_answer_that_is_named_can_be_given() {
         .iter()
         .find(|option| option["key"] == "pick:d'e f")
         .expect("the odd phase can be picked");
-    shell(&sandbox, odd["command_line"].as_str().unwrap_or_default()).success();
+    pasted(&sandbox, odd["command_line"].as_str().unwrap_or_default()).success();
 }
 
 /// Runs advice for a command with `-C` in an unrelated directory.

@@ -13,60 +13,49 @@ use crate::bench::sample::is_full;
 use crate::bench::{Sandbox, cases};
 use crate::hook::hook;
 
-/// What the beginning of a file's name says of the moment.
-const NAMES: [(&str, Option<Moment>); 52] = [
-    ("AfterAgent", Some(Moment::TurnEnd)),
-    ("AfterTool", None),
-    ("BeforeAgent", Some(Moment::Prompt)),
-    ("BeforeTool-run_shell_command", Some(Moment::PreTool)),
-    ("BeforeTool-write_file", None),
-    ("ErrorOccurred", Some(Moment::TurnFailed)),
-    ("Interrupt", Some(Moment::Interrupted)),
-    ("PostCompact", None),
-    ("PostToolUse", None),
-    ("PreCompact", Some(Moment::PreCompact)),
-    ("PreCompress-auto", None),
-    ("PreCompress-manual", Some(Moment::PreCompact)),
-    ("PreToolUse-Bash", Some(Moment::PreTool)),
-    ("PreToolUse-run_shell_command", Some(Moment::PreTool)),
-    ("PreToolUse.json", Some(Moment::PreTool)),
-    ("PreToolUse-", None),
-    ("SessionEnd", Some(Moment::SessionEnd)),
-    ("SessionStart", Some(Moment::SessionStart)),
-    ("StopFailure", Some(Moment::TurnFailed)),
-    ("Stop", Some(Moment::TurnEnd)),
-    ("SubagentStart", Some(Moment::SubagentStart)),
-    ("SubagentStop", Some(Moment::SubagentEnd)),
-    ("TaskCancel", Some(Moment::Interrupted)),
-    ("TaskComplete", Some(Moment::TurnEnd)),
-    ("TaskResume", Some(Moment::SessionStart)),
-    ("TaskStart", Some(Moment::SessionStart)),
-    ("UserPromptSubmit", Some(Moment::Prompt)),
-    ("agentStop", Some(Moment::TurnEnd)),
-    ("beforeSubmitPrompt", Some(Moment::Prompt)),
-    ("chat.message", Some(Moment::Prompt)),
-    ("errorOccurred", Some(Moment::TurnFailed)),
-    ("experimental.session.compacting", Some(Moment::PreCompact)),
-    ("post_cascade_response", Some(Moment::TurnEnd)),
-    ("post_write_code", Some(Moment::FileEdited)),
-    ("post_", None),
-    ("postToolUse", None),
-    ("preCompact", Some(Moment::PreCompact)),
-    ("preToolUse-Shell", Some(Moment::PreTool)),
-    ("preToolUse-bash", Some(Moment::PreTool)),
-    ("preToolUse", None),
-    ("pre_run_command", Some(Moment::PreTool)),
-    ("pre_user_prompt", Some(Moment::Prompt)),
-    ("session.created", Some(Moment::SessionStart)),
-    ("session.error", Some(Moment::TurnFailed)),
-    ("session.idle", Some(Moment::TurnEnd)),
-    ("sessionEnd", Some(Moment::SessionEnd)),
-    ("sessionStart", Some(Moment::SessionStart)),
-    ("stop-aborted", Some(Moment::Interrupted)),
-    ("stop", Some(Moment::TurnEnd)),
-    ("subagentSt", None),
-    ("tool.execute.before-bash", Some(Moment::PreTool)),
-    ("userPromptSubmitted", Some(Moment::Prompt)),
+/// What the longest known beginning of a file's name says of the moment.
+const NAMES: [(Option<Moment>, &str); 12] = [
+    (
+        Some(Moment::TurnEnd),
+        "AfterAgent Stop TaskComplete agentStop post_cascade_response session.idle \
+     stop",
+    ),
+    (
+        None,
+        "AfterTool BeforeTool-write_file PostCompact PostToolUse PreCompress-auto \
+     PreToolUse- post_ postToolUse preToolUse subagentSt",
+    ),
+    (
+        Some(Moment::Prompt),
+        "BeforeAgent UserPromptSubmit beforeSubmitPrompt chat.message pre_user_prompt \
+     userPromptSubmitted",
+    ),
+    (
+        Some(Moment::PreTool),
+        "BeforeTool-run_shell_command PreToolUse-Bash PreToolUse-run_shell_command \
+     PreToolUse.json preToolUse-Shell preToolUse-bash pre_run_command \
+     tool.execute.before-bash",
+    ),
+    (
+        Some(Moment::TurnFailed),
+        "ErrorOccurred StopFailure errorOccurred session.error",
+    ),
+    (
+        Some(Moment::Interrupted),
+        "Interrupt TaskCancel stop-aborted",
+    ),
+    (
+        Some(Moment::PreCompact),
+        "PreCompact PreCompress-manual experimental.session.compacting preCompact",
+    ),
+    (Some(Moment::SessionEnd), "SessionEnd sessionEnd"),
+    (
+        Some(Moment::SessionStart),
+        "SessionStart TaskResume TaskStart session.created sessionStart",
+    ),
+    (Some(Moment::SubagentStart), "SubagentStart"),
+    (Some(Moment::SubagentEnd), "SubagentStop"),
+    (Some(Moment::FileEdited), "post_write_code"),
 ];
 
 /// The agent whose words a folder holds; Qwen Code uses those of Claude Code.
@@ -103,8 +92,11 @@ fn expected(name: &str) -> Option<Moment> {
         "subagentStop.json" => return Some(Moment::SubagentEnd),
         _ => {}
     }
-    let found = NAMES.iter().find(|(begin, _)| name.starts_with(begin));
-    found.unwrap_or_else(|| panic!("{name} is not known")).1
+    let known = NAMES.iter();
+    let known = known.flat_map(|(moment, names)| names.split(' ').map(move |name| (name, moment)));
+    let found = known.filter(|(begin, _)| name.starts_with(begin));
+    let found = found.max_by_key(|(begin, _)| begin.len());
+    *found.unwrap_or_else(|| panic!("{name} is not known")).1
 }
 
 /// The directory of the project in each document.

@@ -10,82 +10,35 @@ const HOSTILE: &str = "a\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{7f}\u{e0041}
 
 /// The command lines of these tests; each may fail.
 fn commands() -> Vec<Vec<String>> {
-    lines(&[
-        "create --reason R",
-        "create --scope R",
-        "list",
-        "list --all",
-        "status",
-        "status -v",
-        "show R",
-        "cat R:R",
-        "diff R",
-        "restore R --yes",
-        "guard --scope R",
-        "hold R",
-        "release R",
-        "pin R",
-        "relink R --yes",
-        "find R",
-        "delete R --yes",
-        "workflow init --id R",
-        "workflow import R",
-        "workflow resume R",
-        "phase start R",
-        "task add R",
-        "schema R",
-        "verify R",
-        "create --type R",
-        "create --contract -r R",
-        "restore latest --yes --contract",
-        "undo --yes --dry-run",
-        "R",
-        "-C R status",
-        "--base R list --all",
-        "prune --orphaned --dry-run",
-        "config",
-        "list --since R",
-        "delete --all --dry-run",
-    ])
+    lines(
+        "create --reason R;create --scope R;list;list --all;status;status -v;show R;cat R:R; \
+         diff R;restore R --yes;guard --scope R;hold R;release R;pin R;relink R --yes;find R; \
+         delete R --yes;workflow init --id R;workflow import R;workflow resume R;phase start R; \
+         task add R;schema R;verify R;create --type R;create --contract -r R; \
+         restore latest --yes --contract;undo --yes --dry-run;R;-C R status;--base R list --all; \
+         prune --orphaned --dry-run;config;list --since R;delete --all --dry-run",
+    )
 }
 
 /// Command lines on the hostile run, which all succeed.
 fn commands_of_a_run() -> Vec<Vec<String>> {
-    lines(&[
-        "workflow status",
-        "workflow next",
-        "workflow list",
-        "workflow show",
-        "phase start src --no-snapshot",
-        "phase progress R",
-        "phase fail --error R",
-        "phase start src --no-snapshot",
-        "task add t --name R --output R",
-        "task start t --agent R",
-        "task fail t --error R",
-        "task start t",
-        "task list",
-        "workflow note --decision R --file R --interrupted=R",
-        "workflow status",
-        "workflow recover -n",
-        "workflow resume --choose y",
-        "task reset t",
-        "task start t",
-        "task done t --note R",
-        "phase done --no-snapshot --decision R --file R",
-        "phase skip docs --reason R",
-        "workflow show",
-        "workflow list --all",
-        "workflow init --type R --project R --description R --phase a:R",
-        "workflow status R",
-        "workflow end --abandon",
-    ])
+    lines(
+        "workflow status;workflow next;workflow list;workflow show;phase start src --no-snapshot; \
+         phase progress R;phase fail --error R;phase start src --no-snapshot; \
+         task add t --name R --output R;task start t --agent R;task fail t --error R; \
+         task start t;task list;workflow note --decision R --file R --interrupted=R; \
+         workflow status;workflow recover -n;workflow resume --choose y;task reset t; \
+         task start t;task done t --note R;phase done --no-snapshot --decision R --file R; \
+         phase skip docs --reason R;workflow show;workflow list --all; \
+         workflow init --type R --project R --description R --phase a:R;workflow status R; \
+         workflow end --abandon",
+    )
 }
 
-fn lines(lines: &[&str]) -> Vec<Vec<String>> {
+fn lines(lines: &str) -> Vec<Vec<String>> {
     let hostile = |word: &str| word.replace('R', HOSTILE);
+    let lines = lines.split(';').map(str::trim);
     lines
-        .iter()
         .map(|line| line.split(' ').map(hostile).collect())
         .collect()
 }
@@ -111,12 +64,7 @@ fn with_a_run(sandbox: &Sandbox) {
 
 /// Command lines on a file that cannot be understood, and full of hostile text.
 fn commands_of_a_malformed_file() -> Vec<Vec<String>> {
-    lines(&[
-        "workflow status",
-        "workflow list",
-        "workflow resume",
-        "workflow recover -n",
-    ])
+    lines("workflow status;workflow list;workflow resume;workflow recover -n")
 }
 
 fn project() -> Sandbox {

@@ -26,7 +26,6 @@
 )]
 
 mod adoption;
-mod agents;
 mod bad_index;
 mod bench;
 
@@ -39,19 +38,13 @@ mod check;
 mod companions;
 mod completions;
 mod config;
-mod consent;
 mod contract;
 mod create;
 mod ctrl_c;
 mod damage_matrix;
 #[cfg(feature = "sqlite")]
 mod databases;
-#[cfg(feature = "sqlite")]
-mod databases_named;
 mod delete;
-mod deltas;
-mod derived;
-mod diff;
 mod diff_oracle;
 mod diff_random;
 mod doctor;
@@ -68,7 +61,6 @@ mod guard;
 mod help;
 mod hints;
 mod hook;
-mod hook_lost;
 mod hook_recorded;
 mod hook_words;
 mod hostile_env;
@@ -83,7 +75,6 @@ mod json_contract;
 mod json_fields;
 mod keep_policy;
 mod layers;
-mod lost_rows;
 mod man;
 mod many_checkpoints;
 mod max_store_size;
@@ -94,7 +85,6 @@ mod mcp_hostile;
 #[cfg(feature = "mcp")]
 mod mcp_restore;
 mod meanwhile;
-mod nested_repos;
 mod newer_formats;
 mod no_forgotten_files;
 mod obstacles;
@@ -120,12 +110,9 @@ mod questions;
 mod random_kills;
 mod readme;
 mod real_history;
-mod refused_roots;
 mod regressions;
 mod relink;
 mod remotes;
-mod remotes_barred;
-mod remotes_damage;
 mod remotes_faults;
 mod remotes_hostile;
 mod remotes_servers;
@@ -150,13 +137,11 @@ mod setup_shared;
 mod shape;
 #[cfg(unix)]
 mod shortage;
-mod size_gate;
 mod source;
 mod specials;
 #[cfg(target_os = "linux")]
 mod store_moves;
 mod store_objects;
-mod stores_in_tree;
 mod stories;
 #[cfg(unix)]
 mod system_calls;
@@ -165,7 +150,6 @@ mod terminal_words;
 #[cfg(feature = "ui")]
 mod ui;
 mod undo_redo;
-mod verify;
 mod version_0_1;
 #[cfg(windows)]
 mod windows;

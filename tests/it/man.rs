@@ -128,25 +128,3 @@ fn a_synopsis_is_the_usage_that_help_shows() {
         assert_eq!(synopsis.trim(), usage.join("\n"), "{words:?}");
     }
 }
-
-#[test]
-fn a_command_of_two_words_may_be_quoted_as_the_help_writes_it() {
-    let sandbox = Sandbox::new();
-    for command in ["help", "man"] {
-        let page = sandbox.run(&[command, "workflow", "init"]).success();
-        let quoted = sandbox.run(&[command, "workflow init"]).success();
-        quoted.stdout_is(&page.stdout);
-        sandbox
-            .run(&[command, "workflow nope"])
-            .code(2)
-            .stderr_has("'workflow nope'");
-    }
-}
-
-#[test]
-fn a_page_of_no_command_is_wrong_usage() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .fails(2, "man workflow nope")
-        .stderr_has("there is no command 'workflow nope'");
-}

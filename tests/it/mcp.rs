@@ -33,6 +33,15 @@ pub fn project() -> Sandbox {
     sandbox
 }
 
+/// The words of each line: a tool, its arguments, and what comes after `=>`.
+fn calls(lines: &str) -> impl Iterator<Item = (&str, Value, &str)> {
+    lines.lines().map(|line| {
+        let (call, rest) = line.split_once(" => ").unwrap_or((line, ""));
+        let (tool, arguments) = call.trim().split_once(' ').expect("two words");
+        (tool, serde_json::from_str(arguments).expect(line), rest)
+    })
+}
+
 fn tools(client: &mut McpClient) -> Vec<Value> {
     let listed = client.request("tools/list", json!({}));
     listed["result"]["tools"].as_array().expect("tools").clone()
@@ -73,7 +82,8 @@ fn each_era_is_spoken_and_others_are_refused() {
 fn what_is_listed_is_short_plain_and_valid() {
     let sandbox = project();
     let mut client = McpClient::start(&sandbox, &[]);
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let info = json!({ "name": "t", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
     let first = client.request("initialize", params);
     let instructions = first["result"]["instructions"].as_str().expect("a text");
     assert!(instructions.starts_with("When ") && instructions.len() <= 2048);
@@ -139,78 +149,32 @@ fn validator(tools: &[Value], name: &str) -> Validator {
 #[test]
 fn every_tool_answers_by_its_schema() {
     let sandbox = project();
-    let plan = [
-        "workflow",
-        "init",
-        "--phase",
-        "plan",
-        "--phase",
-        "build::plan",
-    ];
-    sandbox.run(&plan).success();
+    sandbox.ok("workflow init --phase plan --phase build::plan");
     let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
     let tools = tools(&mut client);
-    let calls = [
-        ("checkpoint_create", json!({ "reason": "one" })),
-        (
-            "checkpoint_create",
-            json!({ "reason": "a part", "scope": ["src"], "type": "file_backup", "expires": "24h" }),
-        ),
-        (
-            "checkpoint_create",
-            json!({ "reason": "values", "state": { "step": 3, "of": ["a", "b"] } }),
-        ),
-        ("checkpoint_list", json!({})),
-        (
-            "checkpoint_list",
-            json!({ "reason": "o*", "limit": 1, "since": "2h" }),
-        ),
-        ("checkpoint_show", json!({ "checkpoint": "one" })),
-        ("checkpoint_diff", json!({})),
-        (
-            "checkpoint_diff",
-            json!({ "from": "one", "to": "one", "patch": true, "paths": ["src"] }),
-        ),
-        ("checkpoint_find", json!({ "path": "*.rs" })),
-        ("checkpoint_find", json!({ "text": "main", "path": "src/" })),
-        (
-            "checkpoint_read",
-            json!({ "checkpoint": "one", "path": "a.txt" }),
-        ),
-        ("checkpoint_status", json!({})),
-        (
-            "checkpoint_plan_restore",
-            json!({ "checkpoint": "one", "paths": ["src/main.rs"], "overlay": true }),
-        ),
-        ("workflow_status", json!({})),
-        ("workflow_next", json!({})),
-        (
-            "workflow_step",
-            json!({ "phase": "plan", "action": "start" }),
-        ),
-        (
-            "workflow_step",
-            json!({ "phase": "plan", "action": "progress", "text": "-half of it" }),
-        ),
-        ("workflow_resume", json!({})),
-        (
-            "workflow_step",
-            json!({ "phase": "plan", "action": "done" }),
-        ),
-        (
-            "workflow_step",
-            json!({ "phase": "build", "action": "start" }),
-        ),
-        (
-            "workflow_step",
-            json!({ "phase": "build", "action": "fail", "text": "no" }),
-        ),
-        (
-            "workflow_step",
-            json!({ "phase": "build", "action": "skip", "text": "not needed" }),
-        ),
-    ];
-    for (name, arguments) in calls {
+    let lines = r#"checkpoint_create {"reason":"one"}
+        checkpoint_create {"reason":"a part","scope":["src"],"type":"file_backup","expires":"24h"}
+        checkpoint_create {"reason":"values","state":{"step":3,"of":["a","b"]}}
+        checkpoint_list {}
+        checkpoint_list {"reason":"o*","limit":1,"since":"2h"}
+        checkpoint_show {"checkpoint":"one"}
+        checkpoint_diff {}
+        checkpoint_diff {"from":"one","to":"one","patch":true,"paths":["src"]}
+        checkpoint_find {"path":"*.rs"}
+        checkpoint_find {"text":"main","path":"src/"}
+        checkpoint_read {"checkpoint":"one","path":"a.txt"}
+        checkpoint_status {}
+        checkpoint_plan_restore {"checkpoint":"one","paths":["src/main.rs"],"overlay":true}
+        workflow_status {}
+        workflow_next {}
+        workflow_step {"phase":"plan","action":"start"}
+        workflow_step {"phase":"plan","action":"progress","text":"-half of it"}
+        workflow_resume {}
+        workflow_step {"phase":"plan","action":"done"}
+        workflow_step {"phase":"build","action":"start"}
+        workflow_step {"phase":"build","action":"fail","text":"no"}
+        workflow_step {"phase":"build","action":"skip","text":"not needed"}"#;
+    for (name, arguments, _) in calls(lines) {
         let result = client.call(name, arguments.clone());
         let document = &result["structuredContent"];
         let validator = validator(&tools, name);
@@ -234,35 +198,22 @@ fn every_refusal_fits_the_schema_too() {
     sandbox.create("one");
     let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
     let tools = tools(&mut client);
-    let refused = [
-        ("checkpoint_create", json!({ "reason": " " })),
-        ("checkpoint_create", json!({})),
-        ("checkpoint_show", json!({ "checkpoint": "nothing" })),
-        ("checkpoint_show", json!({ "checkpoint": "--help" })),
-        ("checkpoint_find", json!({})),
-        (
-            "checkpoint_read",
-            json!({ "checkpoint": "one", "path": "nothing" }),
-        ),
-        ("checkpoint_restore", json!({ "plan": "0123456789abcdef" })),
-        (
-            "workflow_step",
-            json!({ "phase": "plan", "action": "delete" }),
-        ),
-        ("workflow_status", json!({ "id": "nothing" })),
-    ];
-    for (name, arguments) in refused {
+    let lines = r#"checkpoint_create {"reason":" "}
+        checkpoint_create {}
+        checkpoint_show {"checkpoint":"nothing"}
+        checkpoint_show {"checkpoint":"--help"}
+        checkpoint_find {}
+        checkpoint_read {"checkpoint":"one","path":"nothing"}
+        checkpoint_restore {"plan":"0123456789abcdef"}
+        workflow_step {"phase":"plan","action":"delete"}
+        workflow_status {"id":"nothing"}"#;
+    for (name, arguments, _) in calls(lines) {
         let result = client.call(name, arguments.clone());
         let document = &result["structuredContent"];
         assert_eq!(result["isError"], true, "{name} {arguments}: {document}");
-        assert!(
-            validator(&tools, name).is_valid(document),
-            "{name}: {document}"
-        );
-        assert!(
-            document["error"]["message"].is_string(),
-            "{name}: {document}"
-        );
+        let is_valid = validator(&tools, name).is_valid(document);
+        let has_message = document["error"]["message"].is_string();
+        assert!(is_valid && has_message, "{name}: {document}");
     }
 }
 
@@ -286,68 +237,27 @@ fn what_an_input_schema_forbids_is_refused() {
     sandbox.create("one");
     let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
     let tools = tools(&mut client);
-    let read = |bytes: u64| json!({ "checkpoint": "one", "path": "a", "max_bytes": bytes });
-    let scope = |scope: Value| json!({ "reason": "r", "scope": scope });
-    let limits = "'limit' is no whole number from 1 to 100000";
-    let bytes = "'max_bytes' is no whole number from 4 to 20000";
-    for (name, arguments, flaw) in [
-        ("checkpoint_list", json!({ "limit": 0 }), limits),
-        (
-            "checkpoint_find",
-            json!({ "path": "a", "limit": 0 }),
-            limits,
-        ),
-        ("checkpoint_read", read(3), bytes),
-        ("checkpoint_read", read(20_001), bytes),
-        ("checkpoint_list", json!({ "limit": 100_001 }), limits),
-        ("checkpoint_list", json!({ "limit": "5" }), limits),
-        (
-            "checkpoint_create",
-            json!({ "reason": "é".repeat(4_097) }),
-            "'reason' has more than 4096 characters",
-        ),
-        (
-            "checkpoint_create",
-            json!({ "reason": 7 }),
-            "'reason' is no string",
-        ),
-        (
-            "checkpoint_create",
-            scope(json!(vec!["a"; 1_001])),
-            "'scope' has more than 1000 items",
-        ),
-        (
-            "checkpoint_create",
-            scope(json!(["a".repeat(4_097)])),
-            "'scope' has an item that has more than 4096 characters",
-        ),
-        (
-            "checkpoint_create",
-            scope(json!(["a", 7])),
-            "'scope' has an item that is no string",
-        ),
-        ("checkpoint_create", scope(json!("a")), "'scope' is no list"),
-        (
-            "checkpoint_create",
-            json!({ "reason": "r", "state": [] }),
-            "'state' is no object",
-        ),
-        (
-            "checkpoint_diff",
-            json!({ "patch": "yes" }),
-            "'patch' is neither true nor false",
-        ),
-        (
-            "workflow_step",
-            json!({ "phase": "p", "action": "end" }),
-            "'action' is none of start, progress, done, fail, skip",
-        ),
-        (
-            "checkpoint_create",
-            json!({ "reason": "r", "type": "database_savepoint" }),
-            "'type' is none of git_stash, file_backup, state_snapshot",
-        ),
-    ] {
+    let lines = r#"checkpoint_list {"limit":0} => 'limit' LIMITS
+        checkpoint_find {"path":"a","limit":0} => 'limit' LIMITS
+        checkpoint_list {"limit":100001} => 'limit' LIMITS
+        checkpoint_list {"limit":"5"} => 'limit' LIMITS
+        checkpoint_read {"checkpoint":"one","path":"a","max_bytes":3} => 'max_bytes' BYTES
+        checkpoint_read {"checkpoint":"one","path":"a","max_bytes":20001} => 'max_bytes' BYTES
+        checkpoint_create {"reason":"LONG"} => 'reason' has more than 4096 characters
+        checkpoint_create {"reason":7} => 'reason' is no string
+        checkpoint_create {"reason":"r","scope":[MANY"a"]} => 'scope' has more than 1000 items
+        checkpoint_create {"reason":"r","scope":["LONG"]} => 'scope' has an item that has more than 4096 characters
+        checkpoint_create {"reason":"r","scope":["a",7]} => 'scope' has an item that is no string
+        checkpoint_create {"reason":"r","scope":"a"} => 'scope' is no list
+        checkpoint_create {"reason":"r","state":[]} => 'state' is no object
+        checkpoint_diff {"patch":"yes"} => 'patch' is neither true nor false
+        workflow_step {"phase":"p","action":"end"} => 'action' is none of start, progress, done, fail, skip
+        checkpoint_create {"reason":"r","type":"database_savepoint"} => 'type' is none of git_stash, file_backup, state_snapshot"#
+        .replace("LIMITS", "is no whole number from 1 to 100000")
+        .replace("BYTES", "is no whole number from 4 to 20000")
+        .replace("LONG", &"é".repeat(4_097))
+        .replace("MANY", &r#""a","#.repeat(1_000));
+    for (name, arguments, flaw) in calls(&lines) {
         let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
         let schema = jsonschema::validator_for(&tool["inputSchema"]).expect(name);
         assert!(!schema.is_valid(&arguments), "{name} {arguments}");
@@ -480,17 +390,10 @@ fn four_calls_are_worked_on_at_once_and_each_is_answered() {
     let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
     let ids: Vec<u64> = (0..20)
         .map(|at| {
-            let tool = [
-                "checkpoint_diff",
-                "checkpoint_list",
-                "checkpoint_create",
-                "checkpoint_status",
-            ][at % 4];
-            let arguments = if at % 4 == 2 {
-                json!({ "reason": at.to_string() })
-            } else {
-                json!({})
-            };
+            let tool = ["diff", "list", "create", "status"][at % 4];
+            let tool = format!("checkpoint_{tool}");
+            let reason = json!({ "reason": at.to_string() });
+            let arguments = if at % 4 == 2 { reason } else { json!({}) };
             client.send(
                 "tools/call",
                 json!({ "name": tool, "arguments": arguments }),
@@ -597,8 +500,7 @@ fn a_hint_names_the_tool_that_does_it_where_there_is_one() {
     assert!(hint(&none).contains(&init), "no tool begins a run: {none}");
     let usage = failed("checkpoint_create", json!({ "reason": " " }));
     assert!(!hint(&usage).contains("--help"), "{usage}");
-    let plan = ["workflow", "init", "--id", "w1", "--phase", "plan"];
-    sandbox.run(&plan).success();
+    sandbox.ok("workflow init --id w1 --phase plan");
     let step = json!({ "phase": "plan", "action": "done" });
     let step = failed("workflow_step", step);
     let call = "workflow_step {\"action\":\"start\",\"phase\":\"plan\",\"id\":\"w1\"}";

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -16,6 +17,18 @@ const ERA: &str = "2025-11-25";
 fn plan(client: &mut McpClient, arguments: Value) -> String {
     let data = client.data("checkpoint_plan_restore", arguments);
     data["plan_digest"].as_str().expect("a digest").to_owned()
+}
+
+#[track_caller]
+fn not_known(client: &mut McpClient, arguments: Value) {
+    let code = client.refusal("checkpoint_restore", arguments);
+    assert_eq!(code, "plan_not_known");
+}
+
+/// Sends a call whose answer is not awaited.
+fn send(client: &mut McpClient, tool: &str, arguments: &Value) {
+    let params = json!({ "name": tool, "arguments": arguments });
+    client.send("tools/call", params);
 }
 
 /// A session by tools alone: a checkpoint before each of five changes, what broke is found, one
@@ -95,32 +108,20 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
         &digest.to_uppercase(),
     ] {
         if wrong != digest {
-            assert_eq!(
-                client.refusal("checkpoint_restore", json!({ "plan": wrong })),
-                "plan_not_known"
-            );
+            not_known(&mut client, json!({ "plan": wrong }));
         }
     }
     let elsewhere = json!({ "plan": digest, "directory": sandbox.path("sub") });
-    assert_eq!(
-        client.refusal("checkpoint_restore", elsewhere),
-        "plan_not_known"
-    );
+    not_known(&mut client, elsewhere);
     let mut other = McpClient::of(&sandbox, &[], ERA, false);
-    assert_eq!(
-        other.refusal("checkpoint_restore", json!({ "plan": digest })),
-        "plan_not_known"
-    );
+    not_known(&mut other, json!({ "plan": digest }));
     sandbox
         .tree()
         .assert_is(&before, "refused plans change nothing");
     // A plan of the command line was not shown by this server.
     let shown = sandbox.restore_data(&["one", "--dry-run", "--overlay"]);
     let shown = shown["plan_digest"].as_str().expect("a digest");
-    assert_eq!(
-        client.refusal("checkpoint_restore", json!({ "plan": shown })),
-        "plan_not_known"
-    );
+    not_known(&mut client, json!({ "plan": shown }));
     sandbox.write("new", "22");
     let moved = sandbox.tree();
     let result = client.call("checkpoint_restore", json!({ "plan": digest }));
@@ -143,28 +144,27 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
         (sandbox.read("a.txt"), sandbox.exists("new")),
         ("one\n".to_owned(), false)
     );
-    assert_eq!(
-        client.refusal("checkpoint_restore", json!({ "plan": now })),
-        "plan_not_known"
-    );
-    assert_eq!(
-        client.refusal("checkpoint_restore", json!({ "plan": digest })),
-        "plan_not_known"
-    );
+    not_known(&mut client, json!({ "plan": now }));
+    not_known(&mut client, json!({ "plan": digest }));
 }
 
 #[test]
 fn a_plan_that_could_not_be_carried_out_can_be_tried_again() {
     let sandbox = project();
-    let mut client = McpClient::of(&sandbox, &[], ERA, false);
+    let mut client = McpClient::of(&sandbox, &["--lock-timeout", "1"], ERA, false);
     client.data("checkpoint_create", json!({ "reason": "one" }));
     sandbox.write("a.txt", "two\n");
     let digest = plan(&mut client, json!({ "checkpoint": "one" }));
     // Another process is at work for longer than the server waits.
     let held = fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
     held.lock().expect("it is free");
+    let begun = Instant::now();
     let code = client.refusal("checkpoint_restore", json!({ "plan": digest }));
     assert_eq!(code, "busy");
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "as given, not the usual 30 s"
+    );
     drop(held);
     client.data("checkpoint_restore", json!({ "plan": digest }));
     assert_eq!(sandbox.read("a.txt"), "one\n");
@@ -253,9 +253,10 @@ fn a_restore_ends_whole_where_the_input_ends_in_its_middle() {
     let (sandbox, then) = changed(1_500);
     let mut client = McpClient::of(&sandbox, &[], ERA, false);
     let digest = plan(&mut client, json!({ "checkpoint": "one" }));
-    client.send(
-        "tools/call",
-        json!({ "name": "checkpoint_restore", "arguments": { "plan": digest } }),
+    send(
+        &mut client,
+        "checkpoint_restore",
+        &json!({ "plan": digest }),
     );
     let (code, rest) = client.end();
     assert_eq!(code, Some(0));
@@ -272,10 +273,7 @@ fn a_killed_server_leaves_a_sound_store_and_the_next_one_goes_on() {
     let mut seen = BTreeSet::new();
     for _ in 0..if is_full() { 100 } else { 8 } {
         let mut client = McpClient::of(&sandbox, &[], ERA, false);
-        client.send(
-            "tools/call",
-            json!({ "name": "checkpoint_create", "arguments": { "reason": "k" } }),
-        );
+        send(&mut client, "checkpoint_create", &json!({ "reason": "k" }));
         let digest = {
             let known = client.message();
             assert!(known["result"].is_object(), "{known}");
@@ -286,9 +284,10 @@ fn a_killed_server_leaves_a_sound_store_and_the_next_one_goes_on() {
             };
             plan(&mut client, json!({ "checkpoint": goal }))
         };
-        client.send(
-            "tools/call",
-            json!({ "name": "checkpoint_restore", "arguments": { "plan": digest } }),
+        send(
+            &mut client,
+            "checkpoint_restore",
+            &json!({ "plan": digest }),
         );
         std::thread::sleep(std::time::Duration::from_micros(draw.below(60_000) as u64));
         crate::bench::os::kill(client.pid());

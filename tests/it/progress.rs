@@ -187,7 +187,7 @@ fn an_interrupt_ends_work_that_looks_for_none_only_after_the_line_is_gone() {
     }
     let slow = SLOWLY
         .replace("openat", "fsync,fdatasync")
-        .replace("8000", "3000000");
+        .replace("8000", "1000000");
     interrupt_at(
         &sandbox,
         "packing",

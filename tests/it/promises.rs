@@ -112,7 +112,7 @@ fn quoted(text: &str) -> Vec<&str> {
 }
 
 /// Whether there is a test of this name, a part of a story such as `story pin: Pinning twice`, or a
-/// scenario of the siege such as `siege: prune`.
+/// `transcript` of `formats`, or a scenario of the siege such as `siege: prune`.
 fn is_test(name: &str) -> bool {
     if let Some((file, title)) = name
         .strip_prefix("story ")
@@ -121,6 +121,10 @@ fn is_test(name: &str) -> bool {
         let path = source::package().join(format!("tests/it/stories/{file}.md"));
         let page = std::fs::read_to_string(path).unwrap_or_default();
         return page.contains(&format!("\n## {title}\n"));
+    }
+    if let Some(file) = name.strip_prefix("transcript ") {
+        let path = source::package().join(format!("tests/it/formats/{file}.txt"));
+        return path.exists();
     }
     if let Some(scenario) = name.strip_prefix("siege: ") {
         let path = source::package().join("tests/siege/scenario.rs");

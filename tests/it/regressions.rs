@@ -1,43 +1,10 @@
-//! Regressions: bugs that were fixed, each told as what must happen.
+//! Regressions: bugs that were fixed, each told as what must happen; `stories/regressions.md` has
+//! those that a shell can tell.
 
-use crate::bench::os::MetadataExt;
-
-use crate::bench::damaged::{packs_of, put};
+use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::mode_of;
 use crate::bench::{Run, Sandbox, strace};
 use crate::partial::wrapper;
-
-#[cfg(unix)]
-#[test]
-fn two_names_of_one_file_are_replaced_and_removed() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("b", "1");
-    let id = sandbox.create("before");
-    for name in ["a", "b"] {
-        sandbox.remove(name);
-    }
-    sandbox.write("x", "linked");
-    for name in ["a", "b", "y"] {
-        std::fs::hard_link(sandbox.path("x"), sandbox.path(name)).expect("a link can be made");
-    }
-    let linked = sandbox.tree();
-    sandbox.restore(&id).success();
-    assert_eq!(
-        (sandbox.read("a"), sandbox.exists("x"), sandbox.exists("y")),
-        ("1".into(), false, false)
-    );
-    sandbox.undo().success();
-    sandbox.tree().assert_is(&linked, "after the undo");
-    assert_ne!(
-        ino(&sandbox, "x"),
-        ino(&sandbox, "y"),
-        "links inside become files of their own"
-    );
-}
-
-fn ino(sandbox: &Sandbox, name: &str) -> u64 {
-    std::fs::metadata(sandbox.path(name)).expect("a file").ino()
-}
 
 #[test]
 fn undoing_an_interrupted_undo_keeps_the_step_that_can_be_undone() {
@@ -102,40 +69,6 @@ fn a_restore_that_still_runs_is_not_called_interrupted() {
     assert_eq!(sandbox.read("a"), "2");
 }
 
-#[test]
-fn a_restore_gives_lost_refs_back_before_it_looks_for_its_target() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").create("one");
-    sandbox.write("a", "2");
-    std::fs::remove_dir_all(sandbox.store().join("refs")).expect("the refs can be removed");
-    sandbox
-        .restore("one")
-        .success()
-        .stderr_has("lost refs were restored: checkpoint ");
-    assert_eq!(sandbox.read("a"), "1");
-}
-
-#[test]
-fn a_damaged_checkpoint_whose_ref_is_lost_too_is_not_forgotten() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
-    let first = sandbox.create("one");
-    let packs = packs_of(&sandbox.store());
-    sandbox.write("a", "2").create("two");
-    for pack in packs {
-        let bytes = std::fs::read(&pack).expect("a pack");
-        put(&pack, &vec![0; bytes.len()]);
-    }
-    std::fs::remove_dir_all(sandbox.store().join("refs/checkpoints"))
-        .expect("the refs can be removed");
-    sandbox.write("a", "3").create("three");
-    let run = sandbox.fails(6, "verify");
-    assert!(
-        run.stdout.contains(&first) || run.stderr.contains(&first),
-        "{run}"
-    );
-}
-
 #[cfg(unix)]
 #[test]
 fn what_a_restore_could_not_read_is_named() {
@@ -178,80 +111,6 @@ fn modes_and_empty_directories_edited_while_a_restore_is_pending_are_kept() {
         before + 1,
         "the edits are in a further safety checkpoint"
     );
-}
-
-#[test]
-fn a_time_copied_from_the_list_finds_its_checkpoint() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .at("2026-03-24T12:00:00.700Z")
-        .write("a", "1")
-        .create("one");
-    sandbox
-        .at("2026-03-24T12:00:09.700Z")
-        .write("a", "2")
-        .create("two");
-    sandbox
-        .ok("show '2026-03-24 12:00:09'")
-        .stdout_has("reason     two");
-    sandbox
-        .ok("show '2026-03-24 12:00:08'")
-        .stdout_has("reason     one");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_fifo_in_place_of_the_configuration_is_told_and_nobody_waits() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").fifo(".checkpoint.toml");
-    sandbox.fails(1, "create").stderr_has(".checkpoint.toml");
-    sandbox.user_config("").remove(".checkpoint.toml");
-    let config = sandbox.home().join(".config/checkpoint/config.toml");
-    std::fs::remove_file(&config).unwrap();
-    crate::bench::fixtures::fifo(&config);
-    sandbox.fails(1, "create").stderr_has("config.toml");
-}
-
-#[test]
-fn a_dot_beside_another_path_does_not_hide_that_it_is_not_held() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
-    let id = sandbox.create("before");
-    sandbox
-        .fails(3, format!("restore {id} . missing --yes"))
-        .stderr_has("missing");
-}
-
-#[test]
-fn quiet_is_not_silent_about_what_is_missing() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("b", "1");
-    sandbox
-        .ok("create -q --max-files 1")
-        .stderr_has("Directory has >1 files");
-    sandbox.env("CHECKPOINT_DISABLE", "1");
-    sandbox.ok("create -q").stderr_has("CHECKPOINT_DISABLE");
-}
-
-#[cfg(unix)]
-#[test]
-fn specials_and_large_files_are_named_by_the_first_create() {
-    let sandbox = Sandbox::new();
-    sandbox.user_config("max_file_size = 10\n");
-    sandbox
-        .write("a", "1")
-        .write("big", [b'x'; 100])
-        .fifo("pipe");
-    sandbox
-        .ok("create")
-        .stderr_has("not captured: big (over max_file_size), pipe (a FIFO)");
-}
-
-#[test]
-fn prune_says_so_when_there_is_nothing_to_do() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").create("one");
-    sandbox.ok("prune").stdout_is("Nothing to prune.\n");
 }
 
 #[cfg(unix)]
@@ -316,32 +175,6 @@ fn what_is_written_to_a_replaced_file_while_a_restore_is_pending_is_kept() {
     let holds =
         |file: &std::path::PathBuf| std::fs::read(file).is_ok_and(|bytes| bytes.ends_with(b"LATE"));
     assert!(kept.iter().any(holds), "{kept:?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn an_answer_that_could_not_be_written_is_a_failure() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").create("one");
-    for args in [
-        "list",
-        "status",
-        "show latest",
-        "cat latest:a",
-        "ls",
-        "config",
-        "help",
-    ] {
-        let script = format!("exec \"$0\" {args} > /dev/full");
-        let run = sandbox
-            .run_under(&["/bin/sh", "-c", &script], &[])
-            .code(1)
-            .stderr_has("o space left");
-        assert!(!run.stderr.contains("disk of the store"), "{run}");
-    }
-    let closed = sandbox.run_under(&["/bin/sh", "-c", "exec \"$0\" create -r two >&-"], &[]);
-    closed.success();
-    assert_eq!(sandbox.listed().len(), 2);
 }
 
 #[test]

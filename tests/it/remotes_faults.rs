@@ -30,12 +30,8 @@ fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
 
 /// A second machine with a checkpoint of its own that was pushed.
 fn other_machine(remote: &Remote) -> Sandbox {
-    let other = Sandbox::bare();
+    let other = remote.cloned();
     other.user_config("keep = 100000\n");
-    remote.reach_from(&other);
-    other
-        .run_in(other.home(), &["clone", remote.url(), &text(other.root())])
-        .success();
     other.write("a", "elsewhere");
     other.create("elsewhere");
     other.ok("push");
@@ -287,122 +283,6 @@ fn a_signal_ends_git_and_leaves_all_as_it_was() {
     let run = crate::bench::Run::ended("push".to_owned(), child);
     run.code(130);
     assert_eq!(reasons(&sandbox, &[]), ["one"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_server_that_refuses_is_read_only_or_full_is_an_error_with_its_words() {
-    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
-        return;
-    };
-    let hook = remote.place().join("hooks/pre-receive");
-    std::fs::create_dir_all(hook.parent().expect("a folder")).expect("it is made");
-    std::fs::write(
-        &hook,
-        "#!/bin/sh\necho 'over the quota of 10 MB' >&2\nexit 1\n",
-    )
-    .expect("written");
-    os::set_mode(&hook, 0o755).expect("a mode");
-    sandbox.write("a", "two");
-    sandbox.create("two");
-    let before = remote.refs();
-    let failed = sandbox.fails(1, "push");
-    failed
-        .stderr_has("over the quota of 10 MB")
-        .stderr_has("pre-receive hook declined");
-    assert_eq!(remote.refs(), before);
-    std::fs::remove_file(&hook).expect("it goes");
-    sandbox
-        .ok("push")
-        .stdout_is("Pushed 1 checkpoint to origin\n");
-    if os::is_root() {
-        return;
-    }
-    let objects = remote.place().join("objects");
-    os::set_mode(&objects, 0o555).expect("a mode");
-    sandbox.write("a", "three");
-    sandbox.create("three");
-    sandbox.fails(1, "push");
-    os::set_mode(&objects, 0o755).expect("a mode");
-    sandbox.ok("push");
-    remote.assert_sound();
-}
-
-#[cfg(unix)]
-#[test]
-fn a_full_disk_here_or_there_leaves_all_as_it_was() {
-    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
-        return;
-    };
-    let other = other_machine(&remote);
-    // A limit on the size of files stands for a full disk: git and we meet it alike.
-    let limited = [
-        "/bin/sh",
-        "-c",
-        "ulimit -f 16; trap '' XFSZ; exec \"$@\"",
-        "sh",
-    ];
-    other.write("big", fixtures::noise(9, 300_000));
-    other.create("big");
-    other.run_under(&limited, &["push"]).code(1);
-    remote.assert_sound();
-    other.ok("push");
-    let there = reasons(&sandbox, &[]);
-    sandbox.run_under(&limited, &["fetch"]).code(1);
-    assert_eq!(reasons(&sandbox, &[]), there);
-    assert_eq!(reasons(&sandbox, &["--remote", "origin"]), [""; 0]);
-    sandbox.ok("fetch");
-    assert_eq!(reasons(&sandbox, &["--remote", "origin"])[0], "big");
-}
-
-#[test]
-fn a_clone_keeps_all_and_says_what_will_go() {
-    let from = Sandbox::new();
-    let Some(remote) = Remote::bare_directory(&from) else {
-        return;
-    };
-    from.user_config("keep = 500\n");
-    for nth in 0..60 {
-        from.write("a", nth.to_string());
-        from.create(&format!("n{nth}"));
-    }
-    remote.add_to(&from);
-    from.ok("push");
-    let to = Sandbox::bare();
-    remote.reach_from(&to);
-    let clone = ["clone", remote.url(), &text(to.root())];
-    let run = to.run_in(to.home(), &clone).success();
-    run.stdout_has("Cloned 60 checkpoints")
-        .stdout_has("The next create or restore evicts 11 checkpoints");
-    assert_eq!(reasons(&to, &["--kind", "checkpoint"]).len(), 60);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_pipe_among_the_objects_is_named_and_not_waited_for() {
-    let Some((sandbox, _remote)) = project(Remote::bare_directory) else {
-        return;
-    };
-    let index = fixtures::files_below(&sandbox.store().join("objects/pack"));
-    let index = index
-        .into_iter()
-        .find(|path| path.extension().is_some_and(|end| end == "idx"));
-    let index = index.expect("an index");
-    std::fs::remove_file(&index).expect("it is removed");
-    let made = std::process::Command::new("mkfifo").arg(&index).status();
-    assert!(made.expect("mkfifo").success());
-    let name = index
-        .file_name()
-        .expect("a name")
-        .to_string_lossy()
-        .into_owned();
-    for command in ["push", "fetch"] {
-        let run = sandbox.run(&[command]).code(6);
-        run.stderr_has(&name)
-            .stderr_has("checkpoint verify --repair");
-    }
-    sandbox.ok("verify --repair");
-    sandbox.ok("push");
 }
 
 /// A git that never ends, and where it notes its number.

@@ -242,31 +242,6 @@ fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
     stage.sandbox.ok("fetch");
 }
 
-#[test]
-fn refs_that_are_no_lines_are_passed_over() {
-    let Some(stage) = Stage::new() else { return };
-    let id = stage.checkpoint.clone();
-    let hash = "0123456789abcdef";
-    for name in [
-        "refs/lines/--upload-pack=x/y".to_owned(),
-        format!("refs/lines/{hash}/{hash}/deeper"),
-        format!("refs/lines/{hash}"),
-        "refs/lines/UPPER/CASE".to_owned(),
-        "refs/heads/main".to_owned(),
-        "refs/replace/0123".to_owned(),
-    ] {
-        let _ = fs::remove_dir_all(stage.remote.place().join(format!("refs/lines/{hash}")));
-        stage.set(&name, &id);
-        stage.sandbox.ok("fetch");
-        let there = stage.sandbox.json("list --remote origin");
-        assert_eq!(
-            there["checkpoints"].as_array().map(Vec::len),
-            Some(1),
-            "{name}"
-        );
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn packs_that_git_lets_pass_are_read_and_hashed_again() {

@@ -1,6 +1,6 @@
 //! `restore` makes a directory what it was; `stories/restore.md` has the rest.
 
-use crate::bench::{Sandbox, damaged, fixtures, tree::Tree};
+use crate::bench::{Sandbox, tree::Tree};
 
 /// One checkpoint of a directory with every kind of content, and a picture of the directory.
 fn with_everything() -> (Sandbox, String, Tree) {
@@ -98,31 +98,4 @@ fn nothing_of_ours_stays_in_the_directory() {
     sandbox
         .tree()
         .assert_is(&tree, "no staging directory is left");
-}
-
-#[test]
-fn a_plan_that_could_not_be_carried_out_is_not_shown() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .write("noise", fixtures::noise(1, 100_000))
-        .write("a", "1");
-    let id = sandbox.create("noise");
-    let packs = damaged::packs_of(&sandbox.store());
-    let middle = std::fs::metadata(&packs[0]).expect("a pack").len() / 2;
-    damaged::flip(&packs[0], middle.try_into().expect("a small pack"), 1);
-    sandbox.write("a", "2");
-    sandbox
-        .ok(format!("restore {id} --dry-run"))
-        .stdout_has("modified a");
-    sandbox.remove("noise");
-    let elsewhere = sandbox.top().join("elsewhere").display().to_string();
-    for args in [&["--dry-run"][..], &[], &["--dry-run", "--to", &elsewhere]] {
-        let run = sandbox
-            .run(&[&["restore", &id], args].concat())
-            .code(6)
-            .stdout_is("")
-            .stderr_has("noise");
-        assert!(!run.stderr.contains("modif"), "{run}");
-    }
-    sandbox.ok(format!("restore {id} a --dry-run"));
 }

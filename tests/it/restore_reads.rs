@@ -1,6 +1,6 @@
-//! What a restore reads: only where the states differ; and how the next scan takes restored files.
+//! What a restore reads: only where the states differ; and what the next scan opens.
+//! `stories/after_restore.md` has what it records.
 
-use crate::bench::os::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,6 @@ use crate::bench::{Sandbox, strace};
 
 const DIRECTORIES: usize = 20;
 const FILES: usize = 10;
-/// Content by which a rule takes a file for a private key.
-const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n";
-
 /// A checkpoint of some directories, all settled in the stat cache.
 fn settled() -> (Sandbox, String) {
     let sandbox = Sandbox::bare();
@@ -38,27 +35,6 @@ fn name_of(path: &Path, sandbox: &Sandbox) -> String {
         .expect("it lies below the root")
         .display()
         .to_string()
-}
-
-#[test]
-fn an_older_checkpoint_is_restored_where_nothing_was_changed_since_the_newest() {
-    let (sandbox, first) = settled();
-    let before = sandbox.tree();
-    sandbox
-        .write("d3/s/3", "edited")
-        .write("d4/new/deep", "n")
-        .remove("d5")
-        .chmod("d6/s", 0o700)
-        .mkdir("d7/s/bare");
-    settle(&sandbox);
-    let after = sandbox.tree();
-    let second = sandbox.listed_ids()[0].clone();
-    for _ in 0..2 {
-        sandbox.restore(&first).success();
-        sandbox.tree().assert_is(&before, "back at the first");
-        sandbox.restore(&second).success();
-        sandbox.tree().assert_is(&after, "at the second again");
-    }
 }
 
 #[test]
@@ -171,104 +147,6 @@ fn a_restore_that_is_asked_to_verify_finds_what_was_not_written_as_it_should_be(
         sandbox.run(&[command, "--yes", "--verify"]).success();
     }
     sandbox.tree().assert_is(&before, "redone");
-}
-
-#[test]
-fn an_edit_of_a_restored_file_is_seen_whatever_its_size_and_times() {
-    let (sandbox, id) = settled();
-    for round in 0..20 {
-        sandbox.write("d3/s/3", "edited");
-        sandbox.restore(&id).success();
-        let path = sandbox.path("d3/s/3");
-        let mtime = std::fs::metadata(&path)
-            .expect("it is there")
-            .modified()
-            .expect("it has a time");
-        let text = format!("{round:>3}");
-        sandbox.write("d3/s/3", &text);
-        let file = std::fs::File::options()
-            .write(true)
-            .open(&path)
-            .expect("it opens");
-        file.set_modified(mtime).expect("the time is set back");
-        let reason = format!("round {round}");
-        sandbox.create(&reason);
-        let shown = sandbox.run(&["cat", &format!("{reason}:d3/s/3")]).success();
-        assert_eq!(shown.stdout, text, "round {round}");
-    }
-}
-
-#[test]
-fn rules_that_a_restore_brings_back_hold_for_the_next_create() {
-    let sandbox = Sandbox::bare();
-    sandbox
-        .write("d/kept.log", "k")
-        .write("d/s/other.log", "o")
-        .write("a", "1");
-    settle(&sandbox);
-    let without_rules = sandbox.listed_ids()[0].clone();
-    sandbox.write(".gitignore", "*.log\n");
-    settle(&sandbox);
-    sandbox.restore(&without_rules).success();
-    assert!(!sandbox.exists(".gitignore"));
-    sandbox.create("without rules");
-    assert_eq!(sandbox.ok("cat 'without rules:d/s/other.log'").stdout, "o");
-    sandbox.undo().success();
-    assert!(sandbox.exists(".gitignore"));
-    sandbox.create("with rules");
-    sandbox.fails(3, "cat 'with rules:d/s/other.log'");
-}
-
-#[test]
-fn a_secret_that_was_restored_is_no_more_captured_than_before() {
-    let sandbox = Sandbox::bare();
-    sandbox.write("server.pem", KEY).write("a", "1");
-    sandbox.ok("create --reason 'with the key' --include-sensitive=server.pem");
-    sandbox.write("server.pem", "a certificate").write("a", "2");
-    settle(&sandbox);
-    sandbox.restore("with the key").success();
-    assert_eq!(sandbox.read("server.pem"), KEY);
-    sandbox.create("later");
-    sandbox.fails(3, "cat later:server.pem");
-}
-
-#[test]
-fn what_a_cache_names_after_a_restore_lives_as_long_as_it_is_believed() {
-    let (sandbox, id) = settled();
-    sandbox.write("d3/s/3", "edited").remove("d4");
-    settle(&sandbox);
-    sandbox.restore(&id).success();
-    // Deletes the checkpoints that hold what was restored, and their objects with them.
-    for gone in sandbox.listed_ids().iter().skip(1) {
-        sandbox.run(&["delete", gone, "--yes"]).success();
-    }
-    sandbox.ok("prune");
-    sandbox.create("after");
-    sandbox.ok("verify --full");
-    assert_eq!(sandbox.ok("cat after:d4/s/0").stdout, "4 0");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_new_directory_takes_over_nothing_from_the_place_where_it_was_made() {
-    let sandbox = Sandbox::new();
-    sandbox.mkdir("shared").chmod("shared", 0o2775);
-    sandbox.write("shared/new/f", "f").write("plain/new/f", "f");
-    let id = sandbox.create("both");
-    sandbox.remove("shared/new").remove("plain/new");
-    sandbox.restore(&id).success();
-    let mode = |name: &str| {
-        std::fs::metadata(sandbox.path(name))
-            .expect("it is there")
-            .mode()
-            & 0o7777
-    };
-    assert_eq!(
-        mode("shared/new") & 0o2000,
-        0o2000,
-        "the group of a shared directory goes on"
-    );
-    assert_eq!(mode("plain/new") & 0o7000, 0);
 }
 
 #[test]

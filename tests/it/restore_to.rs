@@ -82,43 +82,6 @@ fn twenty_states_come_out_as_a_plain_copy_of_each_would() {
 }
 
 #[test]
-fn it_does_not_wait_for_the_lock() {
-    let (sandbox, id) = with_one();
-    let lock = std::fs::File::options()
-        .write(true)
-        .open(sandbox.store().join("checkpoint/lock"))
-        .unwrap();
-    lock.lock().unwrap();
-    to(&sandbox, &id, &other(&sandbox), &["--lock-timeout", "0"]).success();
-}
-
-#[test]
-fn a_damaged_file_leaves_nothing_behind_and_is_named() {
-    let (sandbox, _) = with_one();
-    sandbox.write("d/big", fixtures::noise(1, 200_000));
-    let id = sandbox.create("to be damaged");
-    let packs = fixtures::files_below(&sandbox.store().join("objects/pack"));
-    let pack = packs
-        .iter()
-        .max_by_key(|path| path.metadata().unwrap().len())
-        .unwrap();
-    let mut bytes = std::fs::read(pack).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0xff;
-    crate::bench::os::set_mode(pack, 0o600).unwrap();
-    std::fs::write(pack, bytes).unwrap();
-    let run = to(&sandbox, &id, &other(&sandbox), &["--json"])
-        .code(6)
-        .stderr_has("d/big");
-    assert_eq!(run.error_code(), "damaged");
-    assert!(!other(&sandbox).exists());
-    std::fs::create_dir(other(&sandbox)).unwrap();
-    to(&sandbox, &id, &other(&sandbox), &[]).code(6);
-    assert_eq!(std::fs::read_dir(other(&sandbox)).unwrap().count(), 0);
-    to(&sandbox, &id, &other(&sandbox), &["a"]).success();
-}
-
-#[test]
 fn a_full_disk_or_a_refusal_in_the_middle_leaves_nothing_behind() {
     if !strace::available() {
         return;
@@ -219,26 +182,4 @@ fn a_failure_of_one_thread_or_a_signal_leaves_nothing_of_the_others() {
         assert_eq!(run.code, 143, "{calls}\n{run}");
         assert!(!other(&sandbox).exists(), "{calls}\n{run}");
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_destination_that_cannot_be_written_is_refused_by_the_plan_too() {
-    let sandbox = Sandbox::new();
-    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
-        return;
-    };
-    sandbox.write("a", "1").create("good");
-    let dir = sandbox.top().join("closed");
-    std::fs::create_dir(&dir).expect("a directory");
-    sandbox.chmod(&dir, 0o555);
-    let named = dir.display().to_string();
-    for to in [named.clone(), format!("{named}/new")] {
-        for more in [&["--dry-run"][..], &[]] {
-            let run =
-                sandbox.run_under(wrapper, &[&["restore", "good", "--to", &to], more].concat());
-            run.code(4).stderr_has("ermission denied");
-        }
-    }
-    sandbox.chmod(&dir, 0o755);
 }

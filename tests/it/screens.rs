@@ -1,6 +1,6 @@
 //! What `list` and `status` show on terminals of many widths, compared whole.
 
-use crate::bench::screen::screen;
+use crate::bench::screen::{pictures, screen};
 use crate::bench::terminal::{at_a_terminal, dialogue};
 use crate::bench::{Run, Sandbox};
 
@@ -52,81 +52,30 @@ fn unicode_width(line: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(line)
 }
 
-/// Writes the ids of a story into a picture of a screen, in which they are words like `id-first`.
-fn with_ids(picture: &str, ids: &[String]) -> String {
-    let names = ["id-first", "id-2nd-_", "id-third"];
-    let mut picture = picture.trim_matches('\n').to_owned();
-    for (name, id) in names.iter().zip(ids) {
-        picture = picture.replace(name, id);
-    }
-    picture
-}
-
+/// The pictures have words like `id-first` in the place of ids.
 #[test]
-fn the_list_fits_every_width_and_leaves_restores_out() {
+fn the_lists_fit_every_width_and_tell_restores_where_they_are_asked_for() {
     let (sandbox, ids) = story();
-    for (columns, picture) in LISTS {
-        let Some(shown) = shown(&sandbox, columns, "$checkpoint list") else {
+    let names = [
+        "id-again", "id-undo-", "id-once-", "id-first", "id-2nd-_", "id-third",
+    ];
+    let ids: Vec<String> = sandbox.listed_ids()[..3]
+        .iter()
+        .chain(&ids)
+        .cloned()
+        .collect();
+    for (name, picture) in pictures(include_str!("snapshots/screens.txt")) {
+        let (columns, line) = name.split_once(' ').expect("a width");
+        let columns = columns.parse().expect("a width");
+        let Some(mut shown) = shown(&sandbox, columns, &format!("$checkpoint {line}")) else {
             return;
         };
-        assert_eq!(shown, with_ids(picture, &ids), "at {columns} columns");
+        for (name, id) in names.iter().zip(&ids) {
+            shown = shown.replace(id, name);
+        }
+        assert_eq!(shown, picture, "{name}");
     }
 }
-
-const LISTS: [(usize, &str); 4] = [
-    (
-        60,
-        "
-  ID        TIME   AGE  REASON                        NOTE
-Today
-  id-third  11:00  1 h  wave 2
-* id-2nd-_  10:00  2 h  波形: 表の幅 🎈               pinned
-Yesterday
-  id-first  09:00  1 d  first draft of the parser, …
-3 checkpoints; 3 safety: 'checkpoint list --safety'
-* you are here
-",
-    ),
-    (
-        80,
-        "
-  ID        TIME   AGE  REASON                                    SOURCE  NOTE
-Today
-  id-third  11:00  1 h  wave 2                                    test
-* id-2nd-_  10:00  2 h  波形: 表の幅 🎈                           test    pinned
-Yesterday
-  id-first  09:00  1 d  first draft of the parser, with the tes…  test
-3 checkpoints; 3 safety: 'checkpoint list --safety'
-* you are here
-",
-    ),
-    (
-        120,
-        "
-  ID        TIME   AGE  FILES  SIZE  REASON                                                               SOURCE  NOTE
-Today
-  id-third  11:00  1 h      3   5 B  wave 2                                                               test
-* id-2nd-_  10:00  2 h      3   4 B  波形: 表の幅 🎈                                                      test    pinned
-Yesterday
-  id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last…  test
-3 checkpoints; 3 safety: 'checkpoint list --safety'
-* you are here
-",
-    ),
-    (
-        200,
-        "
-  ID        TIME   AGE  FILES  SIZE  REASON                                                                   SOURCE  NOTE
-Today
-  id-third  11:00  1 h      3   5 B  wave 2                                                                   test
-* id-2nd-_  10:00  2 h      3   4 B  波形: 表の幅 🎈                                                          test    pinned
-Yesterday
-  id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last week  test
-3 checkpoints; 3 safety: 'checkpoint list --safety'
-* you are here
-",
-    ),
-];
 
 #[test]
 fn a_column_is_dropped_only_if_it_does_not_fit() {
@@ -147,97 +96,6 @@ fn a_column_is_dropped_only_if_it_does_not_fit() {
         assert!(lines[2].contains(&id) && lines[2].contains("wave 1"));
     }
 }
-
-#[test]
-fn changes_have_a_column_where_they_are_asked_for() {
-    let (sandbox, ids) = story();
-    for (columns, picture) in COUNTED {
-        let Some(shown) = shown(&sandbox, columns, "$checkpoint list --stat") else {
-            return;
-        };
-        assert_eq!(shown, with_ids(picture, &ids), "at {columns} columns");
-    }
-}
-
-const COUNTED: [(usize, &str); 2] = [
-    (
-        60,
-        "
-  ID        TIME   AGE  CHANGES   REASON              NOTE
-Today
-  id-third  11:00  1 h  +0 ~1 -0  wave 2
-* id-2nd-_  10:00  2 h  +1 ~1 -1  波形: 表の幅 🎈     pinned
-Yesterday
-  id-first  09:00  1 d  +3 ~0 -0  first draft of th…
-3 checkpoints; 3 safety: 'checkpoint list --safety'
-* you are here
-",
-    ),
-    (
-        120,
-        "
-  ID        TIME   AGE  CHANGES   FILES  SIZE  REASON                                                     SOURCE  NOTE
-Today
-  id-third  11:00  1 h  +0 ~1 -0      3   5 B  wave 2                                                     test
-* id-2nd-_  10:00  2 h  +1 ~1 -1      3   4 B  波形: 表の幅 🎈                                            test    pinned
-Yesterday
-  id-first  09:00  1 d  +3 ~0 -0      3   3 B  first draft of the parser, with the tests that Anna aske…  test
-3 checkpoints; 3 safety: 'checkpoint list --safety'
-* you are here
-",
-    ),
-];
-
-#[test]
-fn a_restore_is_told_as_what_it_was() {
-    let (sandbox, ids) = story();
-    let safeties: Vec<String> = sandbox.listed_ids()[..3].to_vec();
-    for (columns, picture) in TOLD {
-        let Some(shown) = shown(&sandbox, columns, "$checkpoint list --safety") else {
-            return;
-        };
-        let mut expected = with_ids(picture, &ids);
-        for (name, id) in ["id-again", "id-undo-", "id-once-"].iter().zip(&safeties) {
-            expected = expected.replace(name, id);
-        }
-        assert_eq!(shown, expected, "at {columns} columns");
-    }
-}
-
-const TOLD: [(usize, &str); 2] = [
-    (
-        80,
-        "
-  ID        TIME      AGE  REASON                                 SOURCE  NOTE
-Today
-  id-again  11:30  29 min  restored to id-2nd-_ (波形: 表の幅 …
-  id-undo-  11:30  29 min  undid the restore to id-2nd-_ (波形:…
-  id-once-  11:30  30 min  restored to id-2nd-_ (波形: 表の幅 …           undone
-  id-third  11:00     1 h  wave 2                                 test
-* id-2nd-_  10:00     2 h  波形: 表の幅 🎈                        test    pinned
-Yesterday
-  id-first  09:00     1 d  first draft of the parser, with the …  test
-3 checkpoints, 3 safety checkpoints
-* you are here
-",
-    ),
-    (
-        120,
-        "
-  ID        TIME      AGE  FILES  SIZE  REASON                                                            SOURCE  NOTE
-Today
-  id-again  11:30  29 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈)
-  id-undo-  11:30  29 min      3   4 B  undid the restore to id-2nd-_ (波形: 表の幅 🎈)
-  id-once-  11:30  30 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈)                                    undone
-  id-third  11:00     1 h      3   5 B  wave 2                                                            test
-* id-2nd-_  10:00     2 h      3   4 B  波形: 表の幅 🎈                                                   test    pinned
-Yesterday
-  id-first  09:00     1 d      3   3 B  first draft of the parser, with the tests that Anna asked for l…  test
-3 checkpoints, 3 safety checkpoints
-* you are here
-",
-    ),
-];
 
 #[test]
 fn status_tells_position_changes_work_under_way_and_the_store_in_this_order() {
@@ -298,21 +156,6 @@ fn the_list_says_when_a_checkpoint_expires() {
 }
 
 #[test]
-fn status_names_ten_changed_files_and_the_command_for_the_others() {
-    let (sandbox, _) = story();
-    for number in 10..23 {
-        sandbox.write(format!("new-{number}"), "1");
-    }
-    let run = sandbox.ok("status");
-    assert_eq!(run.stdout.matches("\n  + new-").count(), 10, "{run}");
-    let hint = "diff --name-status -v";
-    let run = run.stdout_has(&format!("  and 3 more: 'checkpoint {hint}'\n"));
-    let words: Vec<&str> = hint.split(' ').collect();
-    let all = sandbox.run(&words).success();
-    assert_eq!(all.stdout.lines().count(), 13, "{run}\n{all}");
-}
-
-#[test]
 fn status_tells_a_position_that_only_a_restore_recorded() {
     let (sandbox, ids) = story();
     sandbox.write("src/a", "work");
@@ -331,73 +174,6 @@ fn status_tells_a_position_that_only_a_restore_recorded() {
             "\nyou are at {safety}, a safety checkpoint ('checkpoint list --safety')"
         )),
         "{shown}"
-    );
-}
-
-#[test]
-fn filters_choose_by_words_and_by_what_changed_and_say_when_nothing_matches() {
-    let (sandbox, ids) = story();
-    let ids_of = |args: &[&str]| -> Vec<String> {
-        let run = sandbox.run(&[&["list"], args].concat()).success();
-        let rows = run.stdout.lines().skip(2);
-        rows.filter_map(|row| Some(row.get(2..10)?.to_owned()))
-            .collect()
-    };
-    assert_eq!(ids_of(&["--grep", "WAVE"]), [ids[2].clone()]);
-    let kind = ["--kind", "checkpoint"];
-    let of_path = |path: &str| ids_of(&[&["--path", path][..], &kind].concat());
-    assert_eq!(of_path("src/c"), [ids[1].clone()]);
-    assert_eq!(of_path("src/b"), [ids[1].clone(), ids[0].clone()]);
-    assert_eq!(
-        of_path("src"),
-        [ids[2].clone(), ids[1].clone(), ids[0].clone()]
-    );
-    assert_eq!(of_path("README.md"), [ids[0].clone()]);
-    assert_eq!(
-        ids_of(&["--path", "src/b", "-n", "1", "--kind", "checkpoint"]),
-        [ids[1].clone()]
-    );
-    let run = sandbox.ok("list --grep zzz");
-    assert_eq!(run.stdout.lines().count(), 2, "header and rule stay\n{run}");
-    run.stderr_has("no checkpoint matches; 'checkpoint list' shows all 3");
-    sandbox.fails(2, "list --path ../x");
-    let Some(shown) = shown(&sandbox, 80, "$checkpoint list --grep safety") else {
-        return;
-    };
-    let expected = "no checkpoint matches; 3 safety checkpoints do: 'checkpoint list --safety'";
-    assert_eq!(shown, expected);
-}
-
-#[test]
-fn changes_are_counted_against_what_the_directory_was_set_to() {
-    let (sandbox, ids) = story();
-    sandbox.write("only", "1");
-    let fourth = sandbox.create("fourth");
-    let run = sandbox.ok("list --stat --kind checkpoint");
-    let rows: Vec<(String, String)> = run
-        .stdout
-        .lines()
-        .skip(2)
-        .map(|row| {
-            let cells: Vec<&str> = row.split(" | ").collect();
-            let changes = cells.last().expect("a cell").trim_end_matches(" |");
-            (row[2..10].to_owned(), changes.to_owned())
-        })
-        .collect();
-    let expected = [
-        (&fourth, "+1 ~0 -0"),
-        (&ids[2], "+0 ~1 -0"),
-        (&ids[1], "+1 ~1 -1"),
-        (&ids[0], "+3 ~0 -0"),
-    ];
-    assert_eq!(
-        rows,
-        expected.map(|(id, counts)| (id.clone(), counts.to_owned()))
-    );
-    let listed = sandbox.ok("list --stat --json -n 1");
-    assert_eq!(
-        listed.data()["checkpoints"][0]["counts"],
-        serde_json::json!({"added": 1, "modified": 0, "deleted": 0})
     );
 }
 
@@ -465,4 +241,12 @@ fn the_settings_fit_every_width_but_for_paths_which_stay_whole_behind_what_is_sa
         piped.contains(&sandbox.store().display().to_string()),
         "{piped}"
     );
+}
+
+#[test]
+fn a_filter_that_only_safety_checkpoints_match_says_so() {
+    let (sandbox, _) = story();
+    let said = "no checkpoint matches; 3 safety checkpoints do: 'checkpoint list --safety'";
+    let shown = shown(&sandbox, 80, "$checkpoint list --grep safety");
+    assert!(shown.is_none_or(|shown| shown == said));
 }

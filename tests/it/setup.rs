@@ -122,36 +122,6 @@ fn each_agent_is_asked_for_at_a_terminal() {
 }
 
 #[test]
-fn what_is_set_up_already_is_printed_too() {
-    let sandbox = Sandbox::new();
-    sandbox.mkdir(sandbox.home().join(".claude"));
-    sandbox.write(sandbox.home().join(".codex/hooks.json"), OTHERS);
-    let printed = |agent: &str| {
-        let run = sandbox.run(&["setup", agent, "--print"]).success();
-        let (_, files) = run.stdout.split_once("\n--- ").expect("a file");
-        files.to_owned()
-    };
-    for agent in ["claude", "codex"] {
-        let before = printed(agent);
-        sandbox
-            .run(&["setup", agent, "--yes"])
-            .success()
-            .stderr_has("'checkpoint rewind' lists the states to go back to");
-        assert_eq!(printed(agent), before);
-        let run = sandbox
-            .run(&["setup", agent, "--print", "--json"])
-            .success();
-        let data = run.data();
-        let files = data["agents"][0]["files"].as_array().expect("a list");
-        for file in files {
-            assert_eq!(file["outcome"], "unchanged", "{file}");
-            let path = file["file"].as_str().expect("a path");
-            assert_eq!(file["content"], sandbox.read(path), "{path}");
-        }
-    }
-}
-
-#[test]
 fn what_others_put_before_and_behind_our_entries_stays() {
     let sandbox = Sandbox::new();
     for (agent, file) in SHARED {
@@ -246,33 +216,5 @@ fn collect(value: &serde_json::Value, lines: &mut std::collections::BTreeSet<Str
     }
     for value in value.as_array().into_iter().flatten() {
         collect(value, lines);
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn every_command_that_a_skill_names_is_one() {
-    let sandbox = Sandbox::new();
-    sandbox.ok("setup claude --into plugin");
-    sandbox.write("src/main.rs", "1");
-    for skill in ["checkpoint", "resume-workflow"] {
-        let text = sandbox.read(format!("plugin/skills/{skill}/SKILL.md"));
-        assert!(text.starts_with(&format!("---\nname: {skill}\ndescription: ")));
-        let keys = text.split("---").nth(1).expect("a head").lines().skip(1);
-        assert_eq!(keys.count(), 2, "other agents know no other keys");
-        let lines = text.lines().filter(|line| line.starts_with("checkpoint "));
-        for line in lines {
-            let script = line.replacen("checkpoint", "\"$PROGRAM\" --no-input", 1);
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", &script]).current_dir(sandbox.root());
-            for (name, value) in sandbox.command(&[], &[]).get_envs() {
-                command.env(name, value.expect("a value"));
-            }
-            let run = Run::of({
-                command.env("PROGRAM", Sandbox::binary());
-                command
-            });
-            assert_ne!(run.code, 2, "{line}\n{run}");
-        }
     }
 }

@@ -30,46 +30,6 @@ fn outcomes(run: &Run, sandbox: &Sandbox, agent: &str) -> Vec<(String, String)> 
 }
 
 #[test]
-fn a_write_that_fails_leaves_what_came_before_it_and_no_trace_of_the_rest() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.home().join(".codex/hooks.json");
-    sandbox.write(&hooks, OTHERS);
-    // Where a folder should be, there is a file.
-    sandbox.write(sandbox.home().join(".codex/rules"), "mine");
-    let before = Tree::capture(sandbox.home());
-    let args = ["setup", "codex", "gemini", "--yes", "--json"];
-    let run = sandbox.run(&args).code(1);
-    let told = outcomes(&run, &sandbox, "codex");
-    let skills = [
-        ".agents/skills/checkpoint/SKILL.md",
-        ".agents/skills/resume-workflow/SKILL.md",
-    ];
-    let expected = [
-        (skills[0], "created"),
-        (skills[1], "created"),
-        (".codex/rules/checkpoint.rules", "failed"),
-        (".codex/config.toml", "failed"),
-        (".codex/hooks.json", "failed"),
-    ];
-    let expected = expected.map(|(file, outcome)| (file.to_owned(), outcome.to_owned()));
-    assert_eq!(told, expected);
-    let gemini = outcomes(&run, &sandbox, "gemini");
-    assert!(gemini.iter().all(|(_, outcome)| outcome == "created"));
-    assert_eq!(sandbox.read(&hooks), OTHERS);
-    assert!(
-        !hooks
-            .with_file_name("hooks.json.before-checkpoint")
-            .exists()
-    );
-    let run = sandbox.fails(1, "setup codex --yes");
-    let lines = run.stdout.lines().filter(|line| line.contains("failed"));
-    assert_eq!(lines.count(), 3, "{run}");
-    assert!(!run.stdout.contains("changed"), "{run}");
-    sandbox.ok("setup --remove --yes");
-    assert_eq!(Tree::capture(sandbox.home()), before);
-}
-
-#[test]
 fn a_removal_that_fails_goes_on_the_next_time() {
     if !strace::available() {
         return;
@@ -169,69 +129,6 @@ fn two_at_once_lose_nothing() {
     }
     at_once(&["--remove"]);
     assert_eq!(Tree::capture(sandbox.home()), before);
-}
-
-#[test]
-fn in_a_project_no_copy_is_left_that_could_be_committed() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.path(".codex/hooks.json");
-    sandbox.write(&hooks, OTHERS);
-    sandbox
-        .ok("setup codex --project --yes")
-        .stdout_has("changed");
-    let folder = hooks.parent().expect("a folder");
-    let names = folder.read_dir().expect("a folder").map(|entry| {
-        let name = entry.expect("an entry").file_name();
-        name.to_string_lossy().into_owned()
-    });
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    assert_eq!(names, ["config.toml", "hooks.json", "rules"]);
-    assert_ne!(sandbox.read(&hooks), OTHERS);
-    sandbox.ok("setup codex --project --remove --yes");
-    assert_eq!(sandbox.read(&hooks), OTHERS);
-}
-
-/// Moves a file away and leaves a link to it, as managers of dotfiles do.
-fn put_behind_a_link(sandbox: &Sandbox, file: &Path) -> std::path::PathBuf {
-    let real = sandbox.top().join("dotfiles").join("moved.json");
-    sandbox.write(&real, sandbox.read(file));
-    crate::bench::fixtures::remove(file);
-    sandbox.symlink(file, &real);
-    real
-}
-
-#[test]
-fn a_file_that_became_a_link_is_emptied_through_it_and_one_of_ours_alone_is_named() {
-    for text in [Some(OTHERS), None] {
-        let sandbox = Sandbox::new();
-        let hooks = sandbox.home().join(".cursor/hooks.json");
-        if let Some(text) = text {
-            sandbox.write(&hooks, text);
-        }
-        sandbox.ok("setup cursor --yes");
-        let real = put_behind_a_link(&sandbox, &hooks);
-        sandbox.ok("setup --remove --yes");
-        assert!(hooks.is_symlink());
-        let left = sandbox.read(&real);
-        match text {
-            Some(text) => assert_eq!(left, text),
-            None => assert_eq!(left.split_whitespace().collect::<String>(), "{}"),
-        }
-        let again = sandbox.ok("setup --remove --yes");
-        assert!(again.stderr.contains("nothing that setup wrote"), "{again}");
-    }
-    let sandbox = Sandbox::new();
-    let rules = sandbox.home().join(".codex/rules/checkpoint.rules");
-    sandbox.ok("setup codex --yes");
-    let real = put_behind_a_link(&sandbox, &rules);
-    let text = sandbox.read(&real);
-    let remove = ["setup", "--remove", "--yes"];
-    sandbox.run(&remove).code(1).stdout_has("by hand");
-    assert!(rules.is_symlink());
-    assert_eq!(sandbox.read(&real), text);
-    crate::bench::fixtures::remove(&rules);
-    sandbox.run(&remove).success();
 }
 
 #[test]

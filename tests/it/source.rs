@@ -123,19 +123,24 @@ pub fn names_crate(code: &str, name: &str) -> bool {
     })
 }
 
-/// The lines of code with one of these words, except in one file.
-pub fn lines_with(words: &[&str], except: &str) -> Vec<String> {
+/// The lines of code with one of these words, except in the files whose paths begin so.
+pub fn lines_with(words: &str, places: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for file in files().iter().filter(|file| file.name != except) {
+    let may = |file: &&SourceFile| {
+        places
+            .split_whitespace()
+            .any(|place| file.name.starts_with(place))
+    };
+    for file in files().iter().filter(|file| !may(file)) {
         for (at, line) in file.code.lines().enumerate() {
-            let whole = |word: &&&str| {
-                line.match_indices(**word)
-                    .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
-                    || (word.starts_with('.') && line.contains(**word))
+            let has = |word: &&str| {
+                let mut before = line.match_indices(*word).map(|(at, _)| &line[..at]);
+                word.starts_with('.') && line.contains(*word)
+                    || before
+                        .any(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
             };
-            if let Some(word) = words.iter().find(whole) {
-                found.push(format!("{}:{}: {word}", file.name, at + 1));
-            }
+            let word = words.split(' ').find(has);
+            found.extend(word.map(|word| format!("{}:{}: {word}", file.name, at + 1)));
         }
     }
     found

@@ -5,7 +5,7 @@
 //! the program comes a second after the one before; ids, times and sizes are compared by kind. What
 //! comes before the first part is run before each of them, unseen.
 //! `STORIES=pin,list` runs these files alone, `UPDATE_SNAPSHOTS=1` writes the outputs anew.
-//! The stories call programs of GNU, which only Linux has.
+//! An answer in JSON is as its schema says. The stories call programs of GNU, which only Linux has.
 
 #![cfg(target_os = "linux")]
 
@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use crate::bench::answer::judge;
 use crate::bench::transcript::{Shell, Step, agree, run_all, stable, steps};
 use crate::bench::{Sandbox, skipped};
 use crate::source;
@@ -79,6 +80,9 @@ fn run(file: &PathBuf) -> String {
         let outputs = run_all(&sandbox, &SHELL, &steps);
         let mut left = part;
         for (step, output) in steps.iter().zip(outputs).skip(before.len()) {
+            for line in output.lines() {
+                judge(line).unwrap_or_else(|flaw| panic!("{name}: {line}\n{flaw}"));
+            }
             let found = stable(&sandbox, &output);
             let shown = stable(&sandbox, &step.output.join("\n"));
             let command = format!("$ {}\n", step.command.replace('\n', "\n> "));

@@ -124,17 +124,6 @@ fn listed(trace: &Trace, root: &Path) -> BTreeSet<PathBuf> {
 }
 
 #[test]
-fn an_unchanged_tree_has_no_file_opened() {
-    let Some(warm) = warm() else { return };
-    assert!(
-        warm.opened.len() == FILES_OPENED,
-        "{} files were opened: {:?}",
-        warm.opened.len(),
-        warm.opened
-    );
-}
-
-#[test]
 fn a_restore_looks_for_a_missing_directory_and_not_for_each_file_in_it() {
     let sandbox = settled(20);
     for directory in 0..20 {
@@ -149,32 +138,19 @@ fn a_restore_looks_for_a_missing_directory_and_not_for_each_file_in_it() {
 }
 
 #[test]
-fn an_unchanged_tree_has_no_directory_listed() {
+fn an_unchanged_tree_costs_one_look_at_each_file_and_three_calls_for_each_directory() {
     let Some(warm) = warm() else { return };
     let listed = listed(&warm.trace, &warm.root);
-    assert!(
-        listed.len() == DIRECTORIES_LISTED,
-        "{} directories were listed: {listed:?}",
-        listed.len()
-    );
-}
-
-#[test]
-fn an_unchanged_file_is_looked_at_once() {
-    let Some(warm) = warm() else { return };
+    assert_eq!(warm.opened.len(), FILES_OPENED, "{:?}", warm.opened);
+    assert_eq!(listed.len(), DIRECTORIES_LISTED, "{listed:?}");
     let calls = warm.trace.calls_below(&warm.root);
-    for file in &warm.files {
-        let names: Vec<&str> = calls
-            .get(file)
-            .into_iter()
-            .flatten()
-            .map(|call| call.name.as_str())
-            .collect();
-        assert!(
-            names.len() <= CALLS_PER_FILE,
-            "{}: {names:?}",
-            file.display()
-        );
+    let root = [(&warm.root, CALLS_FOR_THE_ROOT)].into_iter();
+    let files = warm.files.iter().map(|file| (file, CALLS_PER_FILE));
+    let dirs = warm.dirs.iter().map(|dir| (dir, CALLS_PER_DIRECTORY));
+    for (path, most) in root.chain(files).chain(dirs) {
+        let calls = calls.get(path).into_iter().flatten();
+        let names: Vec<&str> = calls.map(|call| call.name.as_str()).collect();
+        assert!(names.len() <= most, "{}: {names:?}", path.display());
     }
     let looked_at = warm
         .files
@@ -185,30 +161,6 @@ fn an_unchanged_file_is_looked_at_once() {
         looked_at >= warm.files.len() - IGNORE_FILES,
         "only {looked_at} files were looked at"
     );
-}
-
-#[test]
-fn an_unchanged_directory_costs_three_calls() {
-    let Some(warm) = warm() else { return };
-    let calls = warm.trace.calls_below(&warm.root);
-    for dir in &warm.dirs {
-        let names: Vec<&str> = calls
-            .get(dir)
-            .into_iter()
-            .flatten()
-            .map(|call| call.name.as_str())
-            .collect();
-        assert!(
-            names.len() <= CALLS_PER_DIRECTORY,
-            "{}: {names:?}",
-            dir.display()
-        );
-    }
-    let names: Vec<&str> = calls[&warm.root]
-        .iter()
-        .map(|call| call.name.as_str())
-        .collect();
-    assert!(names.len() <= CALLS_FOR_THE_ROOT, "the root: {names:?}");
 }
 
 #[test]
@@ -430,35 +382,25 @@ fn who_takes_small_packs_in_reads_nothing_of_a_large_one() {
 }
 
 #[test]
-fn list_starts_no_thread_and_opens_no_more_than_the_commits() {
-    let Some((few, each)) = by_checkpoint(&["list"]) else {
-        return;
-    };
-    assert!(
-        few.calls.len() <= CALLS_FOR_LIST,
-        "{} calls",
-        few.calls.len()
-    );
-    assert!(
-        each <= CALLS_PER_CHECKPOINT,
-        "{each} calls for each checkpoint"
-    );
-}
-
-#[test]
-fn status_in_brief_starts_no_thread_and_opens_no_more_than_the_commits() {
-    let Some((few, each)) = by_checkpoint(&["status", "--brief"]) else {
-        return;
-    };
-    assert!(
-        few.calls.len() <= CALLS_FOR_STATUS,
-        "{} calls",
-        few.calls.len()
-    );
-    assert!(
-        each <= CALLS_PER_CHECKPOINT,
-        "{each} calls for each checkpoint"
-    );
+fn a_reader_starts_no_thread_and_opens_no_more_than_the_commits() {
+    let commands = [
+        (&["list"][..], CALLS_FOR_LIST),
+        (&["status", "--brief"], CALLS_FOR_STATUS),
+    ];
+    for (args, most) in commands {
+        let Some((few, each)) = by_checkpoint(args) else {
+            return;
+        };
+        assert!(
+            few.calls.len() <= most,
+            "{args:?}: {} calls",
+            few.calls.len()
+        );
+        assert!(
+            each <= CALLS_PER_CHECKPOINT,
+            "{args:?}: {each} calls for each checkpoint"
+        );
+    }
 }
 
 /// Median time of a command that succeeds.

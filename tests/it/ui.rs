@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use crate::bench::cases;
 use crate::bench::fixtures;
 use crate::bench::page_client::{PageAnswer, PageClient, answer};
 use crate::bench::sample::Draw;
+use crate::bench::sandbox::words;
 use crate::bench::terminal::at_a_terminal;
 
 fn project() -> Sandbox {
@@ -26,6 +26,48 @@ fn project() -> Sandbox {
     sandbox.create("second");
     sandbox.write("a.txt", "three\n");
     sandbox
+}
+
+fn page() -> (Sandbox, PageClient) {
+    let sandbox = project();
+    let client = PageClient::start(&sandbox, &[]);
+    (sandbox, client)
+}
+
+/// Two checkpoints, of which each has another line in all files.
+fn two_states(files: usize, lines: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (reason, line) in [("first", "one\n"), ("second", "two\n")] {
+        for i in 0..files {
+            sandbox.write(format!("{}/{i}", i % 40), line.repeat(lines));
+        }
+        sandbox.create(reason);
+    }
+    sandbox
+}
+
+/// Requests of which nobody takes the answer.
+fn unread(client: &PageClient, count: usize, first: &str, args: &[&str]) -> Vec<TcpStream> {
+    let request = client.head(first, &[], &json!({ "args": args }).to_string());
+    let sent = |_| {
+        let mut stream = client.connect();
+        stream.write_all(request.as_bytes()).expect("it is sent");
+        stream
+    };
+    (0..count).map(sent).collect()
+}
+
+const LONG_DIFF: [&str; 5] = ["diff", "first", "second", "-U", "3"];
+
+/// The digest of the plan that the page shows.
+fn plan(client: &PageClient, line: &str) -> String {
+    let shown = client.cmd(&format!("{line} --dry-run")).json();
+    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
+    digest.to_owned()
+}
+
+fn is_done(answer: &PageAnswer) {
+    assert_eq!(answer.json()["ok"], true, "{}", answer.text());
 }
 
 /// Documents tell times and durations of their own call.
@@ -46,7 +88,7 @@ fn without_times(mut document: Value) -> Value {
 
 #[test]
 fn the_page_and_its_files_come_with_headers_that_bind_the_browser() {
-    let client = PageClient::start(&project(), &[]);
+    let (_sandbox, client) = page();
     let page = client.ask("GET /", &[("X-Token", None)], "");
     assert_eq!(page.status, 200);
     for header in [
@@ -81,8 +123,7 @@ fn the_page_and_its_files_come_with_headers_that_bind_the_browser() {
 
 #[test]
 fn a_command_is_answered_with_the_document_of_json() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (sandbox, client) = page();
     let root = sandbox.root().to_str().expect("text");
     for (line, code) in [
         ("status", 0),
@@ -124,46 +165,22 @@ fn contents_come_as_they_are_and_never_as_a_page() {
     sandbox.write("x.html", "<script>alert(1)</script>");
     sandbox.create("third");
     let client = PageClient::start(&sandbox, &[]);
-    for (args, kind, bytes) in [
-        (
-            vec!["cat", "first:a.txt"],
-            "application/octet-stream",
-            b"one\n".as_slice(),
-        ),
-        (
-            vec!["cat", "latest", "--", "bin"],
-            "application/octet-stream",
-            b"\x00\xff\xfe",
-        ),
-        (
-            vec!["cat", "@", "dot.png"],
-            "image/png",
-            b"\x89PNG\r\n\x1a\n----",
-        ),
-        (
-            vec!["cat", "@", "x.html"],
-            "application/octet-stream",
-            b"<script>alert(1)</script>",
-        ),
-        (
-            vec!["cat", "--skip", "1", "first:a.txt"],
-            "application/octet-stream",
-            b"ne\n",
-        ),
+    let (plain, script) = ("application/octet-stream", b"<script>alert(1)</script>");
+    for (line, kind, bytes) in [
+        ("cat first:a.txt", plain, b"one\n".as_slice()),
+        ("cat latest -- bin", plain, b"\x00\xff\xfe"),
+        ("cat @ dot.png", "image/png", b"\x89PNG\r\n\x1a\n----"),
+        ("cat @ x.html", plain, script),
+        ("cat --skip 1 first:a.txt", plain, b"ne\n"),
     ] {
-        let content = client.content(&args);
-        assert_eq!(
-            (content.status, content.body.as_slice()),
-            (200, bytes),
-            "{args:?}"
-        );
-        let kind = format!("content-type: {kind}\r\n");
+        let content = client.content(&words(line));
+        let found = (content.status, content.body.as_slice());
+        assert_eq!(found, (200, bytes), "{line}");
         let head = format!("{}\r\n", content.head);
-        assert!(head.contains(&kind), "{args:?}: {}", content.head);
-        assert!(
-            head.contains("; sandbox\r\n") && head.contains("nosniff"),
-            "{head}"
-        );
+        let kind = format!("content-type: {kind}\r\n");
+        for part in [&*kind, "; sandbox\r\n", "nosniff"] {
+            assert!(head.contains(part), "{line}: {head}");
+        }
     }
     let missing = client.content(&["cat", "@", "nope"]);
     assert_eq!(missing.status, 404);
@@ -207,63 +224,50 @@ fn a_file_too_large_for_the_page_is_not_read_for_it() {
 
 #[test]
 fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (sandbox, client) = page();
     assert_eq!(client.cmd("restore first --yes").status, 403);
-    let shown = client.cmd("restore first --dry-run").json();
-    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
+    let digest = plan(&client, "restore first");
     assert_eq!(sandbox.read("a.txt"), "three\n");
     sandbox.write("a.txt", "four\n");
-    let late = client.run(&["restore", "first", "--plan", digest, "--yes"]);
-    assert_eq!(
-        late.json()["error"]["code"],
-        "consent_needed",
-        "{}",
-        late.text()
-    );
+    let late = client.cmd(&format!("restore first --plan {digest} --yes"));
+    let code = late.json()["error"]["code"].clone();
+    assert_eq!(code, "consent_needed", "{}", late.text());
     assert_eq!(sandbox.read("a.txt"), "four\n");
     let before = sandbox.tree();
-    let shown = client.cmd("restore first --dry-run").json();
-    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
-    let done = client
-        .run(&["restore", "first", "--plan", digest, "--yes"])
-        .json();
-    assert_eq!(done["ok"], true, "{done}");
-    assert_eq!(
-        (sandbox.read("a.txt").as_str(), sandbox.exists("new")),
-        ("one\n", false)
-    );
-    let shown = client.cmd("undo --dry-run").json();
-    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
-    let done = client.run(&["undo", "--plan", digest, "--yes"]).json();
-    assert_eq!(done["ok"], true, "{done}");
+    let digest = plan(&client, "restore first");
+    is_done(&client.cmd(&format!("restore first --plan {digest} --yes")));
+    let now = (sandbox.read("a.txt"), sandbox.exists("new"));
+    assert_eq!(now, ("one\n".to_owned(), false));
+    let digest = plan(&client, "undo");
+    is_done(&client.cmd(&format!("undo --plan {digest} --yes")));
     assert_eq!(sandbox.tree(), before);
-    assert_eq!(client.cmd("pin first").json()["ok"], true);
-    assert_eq!(client.cmd("create 'by hand'").json()["ok"], true);
-    assert_eq!(
-        client.cmd("reword 'by hand' 'other words'").json()["ok"],
-        true
-    );
+    for line in [
+        "pin first",
+        "create 'by hand'",
+        "reword 'by hand' 'other words'",
+    ] {
+        is_done(&client.cmd(line));
+    }
 }
 
 #[test]
 fn read_only_changes_nothing() {
     let sandbox = project();
     let client = PageClient::start(&sandbox, &["--read-only"]);
-    let shown = client.cmd("restore first --dry-run").json();
-    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
+    let digest = plan(&client, "restore first");
     let before = (sandbox.tree(), sandbox.listed_ids());
-    for args in [
-        vec!["restore", "first", "--plan", digest, "--yes"],
-        vec!["restore", "--resume", "--yes"],
-        vec!["undo", "--plan", digest, "--yes"],
-        vec!["redo", "--plan", digest, "--yes"],
-        vec!["create", "x"],
-        vec!["pin", "first"],
-        vec!["unpin", "first"],
-        vec!["reword", "first", "x"],
+    for line in [
+        "restore first --plan DIGEST --yes",
+        "restore --resume --yes",
+        "undo --plan DIGEST --yes",
+        "redo --plan DIGEST --yes",
+        "create x",
+        "pin first",
+        "unpin first",
+        "reword first x",
     ] {
-        assert_eq!(client.run(&args).status, 403, "{args:?}");
+        let line = line.replace("DIGEST", &digest);
+        assert_eq!(client.cmd(&line).status, 403, "{line}");
     }
     assert_eq!((sandbox.tree(), sandbox.listed_ids()), before);
     assert_eq!(client.events().next()["may_change"], false);
@@ -271,187 +275,114 @@ fn read_only_changes_nothing() {
 
 #[test]
 fn what_does_not_come_from_the_page_is_refused() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
-    let port = client.port;
-    let body = json!({ "args": ["list"] }).to_string();
-    let run = |instead: &[(&str, Option<&str>)]| client.ask("POST /api/run", instead, &body);
-    assert_eq!(run(&[]).status, 200);
-    let hosts = [
-        format!("127.0.0.1.evil.com:{port}"),
-        format!("evil.com:{port}"),
-        "evil.com".to_owned(),
-        "127.0.0.1".to_owned(),
-        format!("127.0.0.1:{}", port.wrapping_add(1)),
-        format!("127.0.0.1:+{port}"),
-        format!("127.0.0.1:0{port}"),
-        format!("127.1:{port}"),
-        format!("2130706433:{port}"),
-        format!("0177.0.0.1:{port}"),
-        format!("0.0.0.0:{port}"),
-        format!("192.168.0.1:{port}"),
-        format!("localhost.:{port}"),
-        format!("localhost.evil.com:{port}"),
-        format!("xlocalhost:{port}"),
-        format!("user@127.0.0.1:{port}"),
-        format!("[::ffff:127.0.0.1]:{port}"),
-        format!("[127.0.0.1]:{port}"),
-        format!("::1:{port}"),
-        format!("[::1]:{port}:{port}"),
-        String::new(),
-        ":".to_owned(),
-    ];
-    for host in &hosts {
-        let refused = run(&[("Host", Some(host))]);
-        assert!([400, 421].contains(&refused.status), "{host}: {refused:?}");
-    }
-    assert_eq!(run(&[("Host", None)]).status, 421);
+    let (_sandbox, client) = page();
+    let (port, next) = (client.port, client.port.wrapping_add(1));
+    let status = |instead: &[(&str, Option<&str>)]| {
+        let body = r#"{"args":["list"]}"#;
+        client.ask("POST /api/run", instead, body).status
+    };
+    assert_eq!(status(&[]), 200);
     let ours = format!("127.0.0.1:{port}");
-    let (name, six) = (format!("LocalHost:{port}"), format!("[::1]:{port}"));
-    assert_eq!(
-        run(&[("Host", Some(&ours)), ("Host", Some(&ours))]).status,
-        421
-    );
-    assert_eq!(
-        run(&[("Host", Some(&ours)), ("Host", Some("evil.com"))]).status,
-        421
-    );
-    for host in [&ours, &name, &six] {
-        assert_eq!(run(&[("Host", Some(host))]).status, 200, "{host}");
-    }
     let own = format!("http://{ours}");
-    assert_eq!(
-        run(&[
-            ("Origin", Some(&own)),
-            ("Sec-Fetch-Site", Some("same-origin"))
-        ])
-        .status,
-        200
+    let hosts = format!(
+        "127.0.0.1.evil.com:{port}|evil.com:{port}|evil.com|127.0.0.1|127.0.0.1:{next}|\
+         127.0.0.1:+{port}|127.0.0.1:0{port}|127.1:{port}|2130706433:{port}|0177.0.0.1:{port}|\
+         0.0.0.0:{port}|192.168.0.1:{port}|localhost.:{port}|localhost.evil.com:{port}|\
+         xlocalhost:{port}|user@127.0.0.1:{port}|[::ffff:127.0.0.1]:{port}|[127.0.0.1]:{port}|\
+         ::1:{port}|[::1]:{port}:{port}||:"
     );
-    let other_port = format!("http://127.0.0.1:{}", port.wrapping_add(1));
-    let (secure, longer) = (format!("https://{ours}"), format!("{own}.evil.com"));
-    for origin in [
-        "http://evil.com",
-        "null",
-        "",
-        &other_port,
-        &secure,
-        &longer,
-        &format!("{own}/"),
-    ] {
-        assert_eq!(run(&[("Origin", Some(origin))]).status, 403, "{origin}");
-    }
-    assert_eq!(
-        run(&[("Origin", Some(&own)), ("Origin", Some("http://evil.com"))]).status,
-        403
+    let origins = format!(
+        "http://evil.com|null||http://127.0.0.1:{next}|https://{ours}|{own}.evil.com|{own}/"
     );
-    for site in [
-        "cross-site",
-        "same-site",
-        "none",
-        "",
-        "same-origin, cross-site",
+    let sites = "cross-site|same-site|none||same-origin, cross-site";
+    for (name, values, refused) in [
+        ("Host", &*hosts, &[400, 421][..]),
+        ("Origin", &origins, &[403]),
+        ("Sec-Fetch-Site", sites, &[403]),
     ] {
-        assert_eq!(run(&[("Sec-Fetch-Site", Some(site))]).status, 403, "{site}");
+        for value in values.split('|') {
+            let found = status(&[(name, Some(value))]);
+            assert!(refused.contains(&found), "{name}: {value}: {found}");
+        }
     }
-    let get = |instead: &[(&str, Option<&str>)]| client.ask("GET /", instead, "").status;
-    let opened = [
+    let (name, six) = (format!("LocalHost:{port}"), format!("[::1]:{port}"));
+    for host in [&ours, &name, &six] {
+        assert_eq!(status(&[("Host", Some(host))]), 200, "{host}");
+    }
+    let [host, evil_host] = [&*ours, "evil.com"].map(|host| ("Host", Some(host)));
+    let [origin, evil] = [&*own, "http://evil.com"].map(|origin| ("Origin", Some(origin)));
+    let site = ("Sec-Fetch-Site", Some("same-origin"));
+    for (instead, expected) in [
+        (&[("Host", None)][..], 421),
+        (&[host, host], 421),
+        (&[host, evil_host], 421),
+        (&[origin, site], 200),
+        (&[origin, evil], 403),
+    ] {
+        assert_eq!(status(instead), expected, "{instead:?}");
+    }
+    let [site, mode] = [
         ("Sec-Fetch-Site", Some("cross-site")),
         ("Sec-Fetch-Mode", Some("navigate")),
     ];
-    assert_eq!(
-        get(&[&opened[..], &[("Sec-Fetch-Dest", Some("document"))]].concat()),
-        200
-    );
-    assert_eq!(
-        get(&[&opened[..], &[("Sec-Fetch-Dest", Some("iframe"))]].concat()),
-        403
-    );
-    assert_eq!(get(&[("Sec-Fetch-Site", Some("cross-site"))]), 403);
+    for (instead, expected) in [
+        (&[site, mode, ("Sec-Fetch-Dest", Some("document"))][..], 200),
+        (&[site, mode, ("Sec-Fetch-Dest", Some("iframe"))], 403),
+        (&[site], 403),
+    ] {
+        let status = client.ask("GET /", instead, "").status;
+        assert_eq!(status, expected, "{instead:?}");
+    }
 }
 
 #[test]
 fn no_token_no_answer() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
-    let body = json!({ "args": ["list"] }).to_string();
-    let (short, long) = (&client.token[1..], format!("{}0", client.token));
-    let upper = client.token.to_uppercase();
-    let flipped = format!(
-        "{}{}",
-        &client.token[..63],
-        if client.token.ends_with('0') {
-            "1"
-        } else {
-            "0"
-        }
-    );
-    let wrong = [
-        None,
-        Some(""),
-        Some(short),
-        Some(&long),
-        Some(&upper),
-        Some(&flipped),
-        Some("0"),
-    ];
-    for (first, body) in [
-        ("POST /api/run", body.as_str()),
-        ("POST /api/content", &body),
-        ("GET /api/events", ""),
+    let (sandbox, client) = page();
+    let token = client.token.as_str();
+    let (long, upper) = (format!("{token}0"), token.to_uppercase());
+    let last = if token.ends_with('0') { "1" } else { "0" };
+    let flipped = format!("{}{last}", &token[..63]);
+    let cookie = format!("token={token}; X-Token={token}");
+    let body = r#"{"args":["list"]}"#;
+    for (method, path, body) in [
+        ("POST", "/api/run", body),
+        ("POST", "/api/content", body),
+        ("GET", "/api/events", ""),
     ] {
-        for token in wrong {
-            let refused = client.ask(first, &[("X-Token", token)], body);
-            assert_eq!(refused.status, 401, "{first} {token:?}");
+        let first = format!("{method} {path}");
+        let refused = |instead: &[(&str, Option<&str>)]| {
+            let status = client.ask(&first, instead, body).status;
+            assert_eq!(status, 401, "{first} {instead:?}");
+        };
+        for wrong in ["", &token[1..], &long, &upper, &flipped, "0"] {
+            refused(&[("X-Token", Some(wrong))]);
         }
-        let twice = [
-            ("X-Token", Some(client.token.as_str())),
-            ("X-Token", Some("0")),
-        ];
-        assert_eq!(client.ask(first, &twice, body).status, 401, "{first}");
-        let (method, path) = first.split_once(' ').expect("two words");
-        let in_query = format!("{method} {path}?token={}", client.token);
-        let refused = client.ask(&in_query, &[("X-Token", None)], body);
-        assert_eq!(refused.status, 400, "{in_query}");
-        let cookie = format!("token={0}; X-Token={0}", client.token);
-        let refused = client.ask(first, &[("X-Token", None), ("Cookie", Some(&cookie))], body);
-        assert_eq!(refused.status, 401, "{first}");
+        refused(&[("X-Token", None)]);
+        refused(&[("X-Token", Some(token)), ("X-Token", Some("0"))]);
+        refused(&[("X-Token", None), ("Cookie", Some(&cookie))]);
+        let in_query = format!("{first}?token={token}");
+        let status = client.ask(&in_query, &[("X-Token", None)], body).status;
+        assert_eq!(status, 400, "{in_query}");
     }
     let other = PageClient::start(&sandbox, &[]);
-    assert_ne!(client.token, other.token);
-    assert_eq!(
-        other
-            .ask("POST /api/run", &[("X-Token", Some(&client.token))], &body)
-            .status,
-        401
-    );
+    assert_ne!(token, other.token);
+    let refused = other.ask("POST /api/run", &[("X-Token", Some(token))], body);
+    assert_eq!(refused.status, 401);
 }
 
 #[test]
 fn other_methods_and_paths_are_refused() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
-    let body = json!({ "args": ["list"] }).to_string();
-    for method in [
-        "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "GET", "get", "NONSENSE",
-    ] {
-        for path in [
-            "/api/run",
-            "/api/content",
-            "/api/events",
-            "/",
-            "/page/style.css",
-        ] {
+    let (_sandbox, client) = page();
+    for method in "HEAD PUT DELETE PATCH OPTIONS TRACE GET get NONSENSE".split(' ') {
+        for path in "/api/run /api/content /api/events / /page/style.css".split(' ') {
             let first = format!("{method} {path}");
             if first == "GET /api/events" {
                 continue;
             }
             let is_right = method == "GET" && !["/api/run", "/api/content"].contains(&path);
             let status = client.ask(&first, &[], "").status;
-            assert!(
-                is_right || (400..500).contains(&status),
-                "{first}: {status}"
-            );
+            let is_refused = (400..500).contains(&status);
+            assert!(is_right || is_refused, "{first}: {status}");
             if method != "OPTIONS" {
                 continue;
             }
@@ -464,30 +395,14 @@ fn other_methods_and_paths_are_refused() {
         }
     }
     for path in ["/", "/page/style.css", "/api/events"] {
-        let status = client.ask(&format!("POST {path}"), &[], &body).status;
+        let body = r#"{"args":["list"]}"#;
+        let status = client.ask(&format!("POST {path}"), &[], body).status;
         assert_eq!(status, 405, "{path}");
     }
-    for path in [
-        "/x",
-        "/api",
-        "/api/",
-        "/api/run/",
-        "//",
-        "/page",
-        "/page/",
-        "/page/..",
-        "/page/../main.rs",
-        "/page/%2e%2e/mod.rs",
-        "/page//etc/passwd",
-        "/%2fetc/passwd",
-        "/../../etc/passwd",
-        "/.",
-        "/api/../",
-        "/page/style.css/",
-        "/page/Style.css",
-        "/favicon.ico",
-        "/index.html",
-    ] {
+    let paths = "/x /api /api/ /api/run/ // /page /page/ /page/.. /page/../main.rs \
+                 /page/%2e%2e/mod.rs /page//etc/passwd /%2fetc/passwd /../../etc/passwd /. \
+                 /api/../ /page/style.css/ /page/Style.css /favicon.ico /index.html";
+    for path in paths.split(' ') {
         let status = client.get(path).status;
         assert!([400, 404].contains(&status), "{path}: {status}");
     }
@@ -495,16 +410,12 @@ fn other_methods_and_paths_are_refused() {
 
 #[test]
 fn bodies_that_are_no_command_are_refused() {
-    let client = PageClient::start(&project(), &[]);
-    let body = json!({ "args": ["list"] }).to_string();
-    let kinds = [
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data",
-        "application/json, text/plain",
-    ];
-    for kind in kinds {
-        let refused = client.ask("POST /api/run", &[("Content-Type", Some(kind))], &body);
+    let (_sandbox, client) = page();
+    let body = r#"{"args":["list"]}"#;
+    let kinds = "text/plain|application/x-www-form-urlencoded|multipart/form-data|\
+                 application/json, text/plain";
+    for kind in kinds.split('|') {
+        let refused = client.ask("POST /api/run", &[("Content-Type", Some(kind))], body);
         assert_eq!(refused.status, 415, "{kind}");
     }
     for body in [
@@ -526,28 +437,14 @@ fn bodies_that_are_no_command_are_refused() {
         let status = client.ask("POST /api/run", &[], body).status;
         assert!([400, 403].contains(&status), "{body}: {status}");
     }
-    assert_eq!(
-        client
-            .ask("POST /api/run", &[("Content-Length", Some("1048577"))], "")
-            .status,
-        413
-    );
-    assert_eq!(
-        client
-            .ask(
-                "POST /api/run",
-                &[("Content-Length", Some("99999999999999999999"))],
-                ""
-            )
-            .status,
-        400
-    );
-    assert_eq!(
-        client
-            .ask("POST /api/run", &[("Content-Length", None)], "")
-            .status,
-        411
-    );
+    for (length, expected) in [
+        (Some("1048577"), 413),
+        (Some("99999999999999999999"), 400),
+        (None, 411),
+    ] {
+        let refused = client.ask("POST /api/run", &[("Content-Length", length)], "");
+        assert_eq!(refused.status, expected, "{length:?}");
+    }
 }
 
 #[test]
@@ -557,96 +454,84 @@ fn only_the_commands_of_the_page_run_and_only_in_its_root() {
     other.write("secret", "s");
     other.create("other");
     let client = PageClient::start(&sandbox, &[]);
-    let there = other.root().to_str().expect("text");
-    let base = other.base();
-    let base = base.to_str().expect("text");
+    let (there, base) = (other.root().display(), other.base());
     let to = sandbox.top().join("elsewhere");
-    let to = to.to_str().expect("text");
-    for args in [
-        vec!["-C", there, "list"],
-        vec!["list", "-C", there],
-        vec!["list", "--base", base],
-        vec!["list", "--all"],
-        vec!["restore", "first", "--dry-run", "--to", to],
-        vec!["restore", "@/etc/passwd", "--dry-run"],
-        vec!["restore", "@-", "--dry-run"],
-        vec!["create", "--state-file", "/etc/passwd"],
-        vec!["workflow", "status", "--file", "/etc/passwd"],
-        vec!["delete", "first", "--yes"],
-        vec!["export", to],
-        vec!["prune", "--keep", "1", "--yes"],
-        vec!["hook"],
-        vec!["ui"],
-        vec!["list", "--help"],
-        vec!["help"],
+    for line in [
+        "-C THERE list",
+        "list -C THERE",
+        "list --base BASE",
+        "list --all",
+        "restore first --dry-run --to TO",
+        "restore @/etc/passwd --dry-run",
+        "restore @- --dry-run",
+        "create --state-file /etc/passwd",
+        "workflow status --file /etc/passwd",
+        "delete first --yes",
+        "export TO",
+        "prune --keep 1 --yes",
+        "hook",
+        "ui",
+        "list --help",
+        "help",
     ] {
-        let answer = client.run(&args);
-        assert_eq!(answer.status, 403, "{args:?}: {}", answer.text());
+        let line = line
+            .replace("THERE", &there.to_string())
+            .replace("BASE", &base.display().to_string())
+            .replace("TO", &to.display().to_string());
+        let answer = client.cmd(&line);
+        assert_eq!(answer.status, 403, "{line}: {}", answer.text());
     }
-    for args in [
-        vec!["diff", "first", "--", "../../../../etc/passwd"],
-        vec!["ls", "first", "--", "/etc"],
-        vec!["show", "first", "--", "/etc/passwd"],
-        vec!["find", "/etc/passwd"],
+    for line in [
+        "diff first -- ../../../../etc/passwd",
+        "ls first -- /etc",
+        "show first -- /etc/passwd",
+        "find /etc/passwd",
     ] {
-        let answer = client.run(&args).text();
-        assert!(!answer.contains("root:"), "{args:?}: {answer}");
+        let answer = client.cmd(line).text();
+        assert!(!answer.contains("root:"), "{line}: {answer}");
     }
-    assert!(!Path::new(to).exists());
+    assert!(!to.exists());
 }
 
 #[test]
 fn a_second_request_cannot_be_smuggled_within_a_first() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (sandbox, client) = page();
     let inner = client.head("POST /api/run", &[], "{\"args\":[\"create\",\"smuggled\"]}");
     let host = format!("Host: 127.0.0.1:{}\r\n", client.port);
-    let length = inner.len();
+    let length = inner.len().to_string();
+    let port = client.port.to_string();
     for outer in [
-        format!(
-            "POST /api/run HTTP/1.1\r\n{host}Content-Type: application/json\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-        ),
-        format!(
-            "POST /api/run HTTP/1.1\r\n{host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-        ),
-        format!(
-            "POST /api/run HTTP/1.1\r\n{host}Transfer-Encoding: xchunked\r\nContent-Length: 0\r\n\r\n"
-        ),
-        format!(
-            "POST /api/run HTTP/1.1\r\n{host}Transfer-Encoding : chunked\r\nContent-Length: {length}\r\n\r\n"
-        ),
-        format!(
-            "POST /api/run HTTP/1.1\r\n{host}Content-Length: 0\r\nContent-Length: {length}\r\n\r\n"
-        ),
-        format!("POST /api/run HTTP/1.1\r\n{host}Content-Length: 0, {length}\r\n\r\n"),
-        format!("POST /api/run HTTP/1.1\r\n{host}Content-Length: +0\r\n\r\n"),
-        format!("POST /api/run HTTP/1.1\r\n{host}Content-Length:\x0b0\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\n{host}Content-Length: {length}\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        format!("GET /api/run HTTP/1.1\r\n{host}\r\n"),
-        format!("GET http://evil.com/ HTTP/1.1\r\n{host}\r\n"),
-        format!(
-            "GET http://127.0.0.1:{}/ HTTP/1.1\r\n{host}\r\n",
-            client.port
-        ),
-        format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n{host}\r\n", client.port),
-        format!("GET / HTTP/1.0\r\n{host}Connection: keep-alive\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\n Host: evil.com\r\n{host}\r\n"),
-        format!("GET /\tx HTTP/1.1\r\n{host}\r\n"),
-        format!("GET / HTTP/1.1\r\n{host}Upgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
-        "GET /\r\n".to_owned(),
+        "POST /api/run HTTP/1.1\r\nHOSTContent-Type: application/json\r\nContent-Length: LENGTH\r\n\
+         Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTTransfer-Encoding: xchunked\r\nContent-Length: 0\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTTransfer-Encoding : chunked\r\nContent-Length: LENGTH\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTContent-Length: 0\r\nContent-Length: LENGTH\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTContent-Length: 0, LENGTH\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTContent-Length: +0\r\n\r\n",
+        "POST /api/run HTTP/1.1\r\nHOSTContent-Length:\x0b0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHOSTContent-Length: LENGTH\r\n\r\n",
+        "GET / HTTP/1.1\r\nHOSTTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "GET /api/run HTTP/1.1\r\nHOST\r\n",
+        "GET http://evil.com/ HTTP/1.1\r\nHOST\r\n",
+        "GET http://127.0.0.1:PORT/ HTTP/1.1\r\nHOST\r\n",
+        "CONNECT 127.0.0.1:PORT HTTP/1.1\r\nHOST\r\n",
+        "GET / HTTP/1.0\r\nHOSTConnection: keep-alive\r\n\r\n",
+        "GET / HTTP/1.1\r\n Host: evil.com\r\nHOST\r\n",
+        "GET /\tx HTTP/1.1\r\nHOST\r\n",
+        "GET / HTTP/1.1\r\nHOSTUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /\r\n",
     ] {
+        let outer = outer.replace("HOST", &host).replace("PORT", &port);
+        let outer = outer.replace("LENGTH", &length);
         let answers = client.raw(format!("{outer}{inner}").as_bytes());
         let answers = String::from_utf8_lossy(&answers);
         assert!(!answers.contains(" 200 "), "{outer}\n{answers}");
     }
-    assert!(
-        !sandbox
-            .listed()
-            .iter()
-            .any(|row| row["reason"] == "smuggled")
-    );
+    let listed = sandbox.listed();
+    assert!(!listed.iter().any(|row| row["reason"] == "smuggled"));
 }
 
 #[test]
@@ -660,18 +545,8 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
         client.head("POST /api/run", &[], "{\"args\":[\"list\",\"-n\",\"1\"]}"),
         client.head("POST /api/content", &[], "{\"args\":[\"cat\",\"@:a.txt\"]}"),
     ];
-    let odd: [&[u8]; 10] = [
-        b"\0",
-        b"\r\n",
-        b"\n",
-        b" ",
-        b"\xff",
-        b":",
-        b"%00",
-        b"\r\n\r\n",
-        b"../",
-        b"\t",
-    ];
+    let odd = b"\0|\r\n|\n| |\xff|:|%00|\r\n\r\n|../|\t";
+    let odd: Vec<&[u8]> = odd.split(|byte| *byte == b'|').collect();
     let mut draw = Draw::new();
     for _ in 0..cases(300) {
         let mut bytes = seeds[draw.below(seeds.len())].clone().into_bytes();
@@ -710,11 +585,15 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
     }
     assert_eq!((sandbox.tree(), sandbox.listed_ids()), before);
     assert_eq!(client.cmd("list").status, 200);
-    let kib = peak(&client);
-    assert!(kib < 100 << 10, "{kib} KiB");
+    takes_little(&client);
 }
 
 /// The server needs little memory, whatever it went through.
+fn takes_little(client: &PageClient) {
+    let kib = peak(client);
+    assert!(kib < 100 << 10, "{kib} KiB");
+}
+
 /// Returns the most memory that the server had, in KiB; zero where the system does not tell.
 fn peak(client: &PageClient) -> u64 {
     if !cfg!(target_os = "linux") {
@@ -732,28 +611,19 @@ fn peak(client: &PageClient) -> u64 {
 
 #[test]
 fn what_only_reads_takes_no_memory_of_the_server() {
-    let sandbox = Sandbox::new();
-    let fill = |text: &str| {
-        for i in 0..4000 {
-            sandbox.write(format!("{}/{i}", i % 40), text);
-        }
-    };
-    fill("one\n");
-    sandbox.create("first");
-    fill("two\n");
-    sandbox.create("second");
+    let sandbox = two_states(4000, 1);
     let client = PageClient::start(&sandbox, &[]);
     assert_eq!(client.cmd("list").status, 200);
     let before = peak(&client);
-    for args in [
-        &["diff", "first", "second"][..],
-        &["ls", "@", "-l", "-R"],
-        &["status"],
-        &["restore", "first", "--dry-run"],
+    for line in [
+        "diff first second",
+        "ls @ -l -R",
+        "status",
+        "restore first --dry-run",
     ] {
-        let answer = client.run(args);
-        assert!(answer.body.len() > 1000, "{args:?}: {}", answer.text());
-        assert_eq!(answer.json()["ok"], true, "{args:?}");
+        let answer = client.cmd(line);
+        assert!(answer.body.len() > 1000, "{line}: {}", answer.text());
+        is_done(&answer);
     }
     let grown = peak(&client) - before;
     assert!(grown < 1 << 10, "{grown} KiB");
@@ -775,18 +645,9 @@ fn children(pid: u32) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_reads_shows_no_words_and_ends_with_the_server() {
-    let sandbox = Sandbox::new();
-    for (reason, text) in [("first", "one\n"), ("second", "two\n")] {
-        for i in 0..2000 {
-            sandbox.write(format!("{}/{i}", i % 40), text.repeat(2000));
-        }
-        sandbox.create(reason);
-    }
+    let sandbox = two_states(2000, 2000);
     let client = PageClient::start(&sandbox, &[]);
-    let body = r#"{"args":["diff","first","second","-U","3"]}"#;
-    let mut unread = client.connect();
-    let request = client.head("POST /api/run", &[], body);
-    unread.write_all(request.as_bytes()).expect("it is sent");
+    let _unread = unread(&client, 1, "POST /api/run", &LONG_DIFF);
     let started = Instant::now();
     let within = |limit: u64| started.elapsed() < Duration::from_secs(limit);
     let reader = loop {
@@ -819,53 +680,27 @@ fn sockets(pid: u32) -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
-    let sandbox = Sandbox::new();
-    for (reason, text) in [("first", "one\n"), ("second", "two\n")] {
-        sandbox.write("long", text.repeat(2 << 20));
-        sandbox.create(reason);
-    }
+    let sandbox = two_states(1, 2 << 20);
     let client = PageClient::start(&sandbox, &[]);
     let before = sockets(client.pid());
-    let body = r#"{"args":["diff","first","second","-U","3"]}"#;
-    let request = client.head("POST /api/run", &[], body);
-    let unread: Vec<TcpStream> = (0..4)
-        .map(|_| {
-            let mut stream = client.connect();
-            stream.write_all(request.as_bytes()).expect("it is sent");
-            stream
-        })
-        .collect();
+    let _unread = unread(&client, 4, "POST /api/run", &LONG_DIFF);
     assert_eq!(client.cmd("list").status, 200);
     while !children(client.pid()).is_empty() || sockets(client.pid()) > before {
         std::thread::sleep(Duration::from_millis(50));
     }
-    drop(unread);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn clients_that_take_no_answer_keep_nobody_out_and_fill_no_memory() {
-    let sandbox = Sandbox::new();
-    for (reason, text) in [("first", "one\n"), ("second", "two\n")] {
-        sandbox.write("long", text.repeat(1 << 20));
-        sandbox.create(reason);
-    }
+    let sandbox = two_states(1, 1 << 20);
     let client = PageClient::start(&sandbox, &[]);
-    let body = r#"{"args":["diff","first","second","-U","3"]}"#;
-    let request = client.head("POST /api/run", &[], body);
-    let unread: Vec<TcpStream> = (0..12)
-        .map(|_| {
-            let mut stream = client.connect();
-            stream.write_all(request.as_bytes()).expect("it is sent");
-            stream
-        })
-        .collect();
+    let unread = unread(&client, 12, "POST /api/run", &LONG_DIFF);
     assert_eq!(client.cmd("list").status, 200);
     // A connection is cut a while after its answer was made; the last ones are not yet.
     let held = sockets(client.pid());
     assert!(held > 8, "{held} sockets: all had to be cut first");
-    let kib = peak(&client);
-    assert!(kib < 100 << 10, "{kib} KiB");
+    takes_little(&client);
     // What is cut does not look whole.
     for mut stream in unread {
         let mut got = Vec::new();
@@ -883,28 +718,14 @@ fn contents_that_nobody_takes_fill_no_memory() {
     sandbox.write("large", fixtures::noise(1, 8_000_000));
     sandbox.create("first");
     let client = PageClient::start(&sandbox, &[]);
-    let request = client.head(
-        "POST /api/content",
-        &[],
-        r#"{"args":["cat","first:large"]}"#,
-    );
-    let unread: Vec<TcpStream> = (0..30)
-        .map(|_| {
-            let mut stream = client.connect();
-            stream.write_all(request.as_bytes()).expect("it is sent");
-            stream
-        })
-        .collect();
+    let _unread = unread(&client, 30, "POST /api/content", &["cat", "first:large"]);
     std::thread::sleep(Duration::from_secs(3));
-    let kib = peak(&client);
-    assert!(kib < 100 << 10, "{kib} KiB");
-    drop(unread);
+    takes_little(&client);
 }
 
 #[test]
 fn many_and_slow_connections_keep_nobody_out_for_long() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (_sandbox, client) = page();
     let head = client.head("GET /", &[("X-Token", None)], "");
     let slow: Vec<TcpStream> = (0..100)
         .map(|number| {
@@ -937,14 +758,12 @@ fn many_and_slow_connections_keep_nobody_out_for_long() {
     let many = vec![("X-Many", Some("x")); 100];
     assert_eq!(client.ask("GET /", &many, "").status, 431);
     assert_eq!(client.cmd("list").status, 200);
-    let kib = peak(&client);
-    assert!(kib < 100 << 10, "{kib} KiB");
+    takes_little(&client);
 }
 
 #[test]
 fn a_checkpoint_of_another_process_is_told_within_a_second() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (sandbox, client) = page();
     let (mut one, mut two) = (client.events(), client.events());
     let first = one.next();
     assert_eq!(first, two.next());
@@ -959,13 +778,8 @@ fn a_checkpoint_of_another_process_is_told_within_a_second() {
     );
     assert_ne!(told["position"], first["position"]);
     // What only reads is no change.
-    for args in [
-        &["status"][..],
-        &["list"],
-        &["diff"],
-        &["restore", "first", "--dry-run"],
-    ] {
-        assert_eq!(client.run(args).status, 200);
+    for line in ["status", "list", "diff", "restore first --dry-run"] {
+        assert_eq!(client.cmd(line).status, 200, "{line}");
     }
     sandbox.ok("pin first");
     let pinned = one.next();
@@ -981,8 +795,7 @@ fn a_directory_without_a_store_is_shown_and_its_first_checkpoint_told() {
     let client = PageClient::start(&sandbox, &[]);
     let mut events = client.events();
     let none = events.next();
-    let answer: PageAnswer = client.cmd("list");
-    assert_eq!(answer.json()["ok"], true, "{}", answer.text());
+    is_done(&client.cmd("list"));
     sandbox.create("first");
     assert_ne!(events.next()["position"], none["position"]);
 }
@@ -1002,8 +815,7 @@ fn the_server_ends_when_no_page_was_there_for_the_idle_time() {
 
 #[test]
 fn a_port_that_is_taken_is_named() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (sandbox, client) = page();
     let port = client.port.to_string();
     let refused = sandbox.run(&["ui", "--no-open", "--port", &port]).code(1);
     refused.stderr_has(&port);
@@ -1054,62 +866,6 @@ fn ctrl_c_ends_the_server() {
     sandbox.ok("verify");
 }
 
-#[test]
-fn a_report_holds_the_checkpoints_of_its_range_and_nothing_of_the_directory() {
-    let sandbox = project();
-    sandbox.write("secret.txt", "only in the directory");
-    let file = sandbox.top().join("report.html");
-    let output = file.to_str().expect("text");
-    let streamed = sandbox.ok("report -o -");
-    assert!(streamed.stdout.ends_with("</html>\n") && !sandbox.exists("-"));
-    let talk = sandbox.run(&["report", "-o", output]).success().stderr;
-    assert!(talk.contains("will hold 2 checkpoints"), "{talk}");
-    let page = std::fs::read_to_string(&file).expect("a page");
-    for part in [
-        "<script type=\"application/json\" id=\"data\">",
-        "-one\\n+two",
-        "'nonce-",
-        "first",
-        "second",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
-    for part in ["only in the directory", "secret.txt", "three", "/page/"] {
-        assert!(!page.contains(part), "{part}");
-    }
-    let data = page
-        .split("id=\"data\">")
-        .nth(1)
-        .and_then(|rest| rest.split("</script>").next());
-    let data: Value = serde_json::from_str(data.expect("the data")).expect("JSON");
-    let rows = data["answers"]["list"]["checkpoints"]
-        .as_array()
-        .expect("rows");
-    assert_eq!(rows.len(), 2);
-    let told = sandbox
-        .run(&["report", "second..", "-o", output, "--json"])
-        .data();
-    assert_eq!(
-        (&told["checkpoint_count"], &told["patch_count"]),
-        (&json!(1), &json!(2)),
-        "{told}"
-    );
-    let page = std::fs::read_to_string(&file).expect("a page");
-    assert!(!page.contains("fn main()"));
-    sandbox.write("a", "</script><script>alert(1)</script>");
-    sandbox.create("</script><b>");
-    sandbox.run(&["report", "-o", output]).success();
-    let page = std::fs::read_to_string(&file).expect("a page");
-    assert_eq!(page.matches("</script>").count(), 2);
-    sandbox.run(&["report", "nope..", "-o", output]).code(3);
-    sandbox.run(&["report", "second", "-o", output]).code(2);
-    sandbox
-        .run(&["report", "second..first", "-o", output])
-        .code(3);
-    let page = std::fs::read_to_string(&file).expect("a page");
-    assert!(page.contains("fn main()"), "what was there stays");
-}
-
 #[cfg(unix)]
 #[test]
 fn each_patch_of_a_report_is_that_of_its_file_alone() {
@@ -1153,8 +909,7 @@ fn each_patch_of_a_report_is_that_of_its_file_alone() {
 
 #[test]
 fn a_hunk_goes_back_through_the_page() {
-    let sandbox = project();
-    let client = PageClient::start(&sandbox, &[]);
+    let (sandbox, client) = page();
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-three\n+one\n";
     let ask = |args: &[&str]| {
         let body = json!({ "args": args, "input": patch }).to_string();
@@ -1167,4 +922,16 @@ fn a_hunk_goes_back_through_the_page() {
     assert_eq!(sandbox.read("a.txt"), "one\n");
     sandbox.undo().success();
     assert_eq!(sandbox.read("a.txt"), "three\n");
+}
+
+#[test]
+fn a_command_waits_for_the_lock_as_long_as_the_server_was_told() {
+    let sandbox = project();
+    let client = PageClient::start(&sandbox, &["--lock-timeout", "1"]);
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
+    lock.lock().expect("it is free");
+    let begun = Instant::now();
+    let answer = client.run(&["pin", "first"]).json();
+    assert_eq!(answer["error"]["code"], "busy", "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(15));
 }

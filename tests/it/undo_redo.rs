@@ -1,7 +1,6 @@
-//! `undo` and `redo` on a terminal and with damage; `stories/undo_redo.md` has the rest.
+//! `undo` and `redo` on a terminal; `stories/undo_redo.md` has the rest.
 
 use crate::bench::Sandbox;
-use crate::bench::damaged::packs_of;
 use crate::bench::terminal::{dialogue, with_keyboard};
 
 fn step(sandbox: &Sandbox, content: &str) -> String {
@@ -122,50 +121,5 @@ fn a_question_in_the_middle_of_several_steps_is_answered_truly() {
         let run = run.code(code).stdout_has(told);
         assert!(!run.stdout.contains("Undid 2"), "{run}");
         sandbox.ok("undo --yes");
-    }
-}
-
-#[test]
-fn a_damaged_step_is_named_and_not_passed_over() {
-    for count in [1, 2] {
-        let sandbox = Sandbox::new();
-        let one = step(&sandbox, "one");
-        let two = step(&sandbox, "two");
-        sandbox.write("a", "unsaved");
-        if count == 2 {
-            sandbox.restore(&one).success();
-            sandbox.write("a", "unsaved too");
-        }
-        let before = packs_of(&sandbox.store());
-        sandbox.restore(&two).success();
-        for pack in packs_of(&sandbox.store()) {
-            if !before.contains(&pack) {
-                std::fs::remove_file(&pack).expect("a pack is removed");
-                std::fs::remove_file(pack.with_extension("idx")).expect("an index is removed");
-            }
-        }
-        for args in [
-            &["undo", "--yes"][..],
-            &["undo", "--dry-run"],
-            &["redo", "--yes"],
-        ] {
-            let failed = sandbox.run(&[args, &["--json"]].concat()).code(6);
-            assert_eq!(failed.error_code(), "damaged", "{failed}");
-            let message = failed.json()["error"]["message"].clone();
-            assert!(
-                message
-                    .as_str()
-                    .is_some_and(|it| it.contains("nothing was changed")),
-                "{failed}"
-            );
-            assert_eq!(sandbox.read("a"), "two");
-        }
-        let id = sandbox.ok("list --json").json()["data"]["damaged"][0]["short"]
-            .as_str()
-            .map(str::to_owned)
-            .expect("it is listed");
-        sandbox.ok(format!("delete {id} --yes"));
-        let undone = sandbox.undo();
-        assert_eq!(undone.code, if count == 1 { 3 } else { 0 }, "{undone}");
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde_json::Value;
 
@@ -260,180 +261,39 @@ fn without_revision(line: &str) -> String {
     }
 }
 
-#[track_caller]
-fn is_as_recorded(name: &str) {
-    let path = formats().join(name.replace('_', "-") + ".txt");
-    let recorded = fs::read_to_string(&path).expect("it can be read");
-    let Some(played) = play(&recorded) else {
-        return;
-    };
+/// Plays a transcript, and returns where it first comes out otherwise.
+fn difference(path: &Path) -> Option<String> {
+    let recorded = fs::read_to_string(path).expect("it can be read");
+    let played = play(&recorded)?;
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, &played).expect("it can be written");
-    } else if played != recorded {
-        let mut lines = recorded.lines().zip(played.lines());
-        let first = lines.find(|(one, other)| one != other);
-        panic!("UPDATE_SNAPSHOTS=1 shows the rest\n{name}: {first:?}");
+        fs::write(path, &played).expect("it can be written");
+        return None;
     }
+    let mut lines = recorded.lines().zip(played.lines());
+    let first = lines.find(|(one, other)| one != other);
+    (played != recorded).then(|| format!("{}: {first:?}", path.display()))
 }
 
 #[test]
-fn each_transcript_is_played() {
-    let tests = include_str!("workflow_formats.rs");
-    for path in files_below(&formats()) {
-        let name = path.file_name().and_then(|name| name.to_str());
-        if let Some(name) = name.and_then(|name| name.strip_suffix(".txt")) {
-            let test = format!("fn {}()", name.replace('-', "_"));
-            assert!(tests.contains(&test), "{name} is not played");
-        }
-    }
-}
-
-#[test]
-fn answers() {
-    is_as_recorded("answers");
-}
-
-#[test]
-fn approval() {
-    is_as_recorded("approval");
-}
-
-#[test]
-fn archived() {
-    is_as_recorded("archived");
-}
-
-#[test]
-fn by_commands() {
-    is_as_recorded("by_commands");
-}
-
-#[test]
-fn by_hand() {
-    is_as_recorded("by_hand");
-}
-
-#[test]
-fn edited() {
-    is_as_recorded("edited");
-}
-
-#[test]
-fn file_lists() {
-    is_as_recorded("file_lists");
-}
-
-#[test]
-fn foreign() {
-    is_as_recorded("foreign");
-}
-
-#[test]
-fn in_the_way() {
-    is_as_recorded("in-the-way");
-}
-
-#[test]
-fn malformed() {
-    is_as_recorded("malformed");
-}
-
-#[test]
-fn odd_files() {
-    is_as_recorded("odd_files");
-}
-
-#[test]
-fn other_run() {
-    is_as_recorded("other_run");
-}
-
-#[test]
-fn phases() {
-    is_as_recorded("phases");
-}
-
-#[test]
-fn phases_odd() {
-    is_as_recorded("phases_odd");
-}
-
-#[test]
-fn pipeline() {
-    is_as_recorded("pipeline");
-}
-
-#[test]
-fn pipeline_odd() {
-    is_as_recorded("pipeline_odd");
-}
-
-#[test]
-fn plan() {
-    is_as_recorded("plan");
-}
-
-#[test]
-fn plans() {
-    is_as_recorded("plans");
-}
-
-#[test]
-fn put_aside() {
-    is_as_recorded("put_aside");
-}
-
-#[test]
-fn recovery() {
-    is_as_recorded("recovery");
-}
-
-#[test]
-fn registry() {
-    is_as_recorded("registry");
-}
-
-#[test]
-fn registry_files() {
-    is_as_recorded("registry_files");
-}
-
-#[test]
-fn registry_odd() {
-    is_as_recorded("registry_odd");
-}
-
-#[test]
-fn returns() {
-    is_as_recorded("returns");
-}
-
-#[test]
-fn skipped() {
-    is_as_recorded("skipped");
-}
-
-#[test]
-fn tasks() {
-    is_as_recorded("tasks");
-}
-
-#[test]
-fn terminal_phases() {
-    is_as_recorded("terminal_phases");
-}
-
-#[test]
-fn terminal_pipeline() {
-    is_as_recorded("terminal_pipeline");
-}
-
-#[test]
-fn terminal_registry() {
-    is_as_recorded("terminal_registry");
-}
-
-#[test]
-fn unsound() {
-    is_as_recorded("unsound");
+fn each_transcript_is_as_recorded() {
+    let mut files = files_below(&formats());
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
+    assert!(files.len() >= 30, "they are not found");
+    let files = Mutex::new(files);
+    let next = || files.lock().expect("no thread failed").pop();
+    let work = || std::iter::from_fn(next).filter_map(|file| difference(&file));
+    let many = std::thread::available_parallelism().map_or(2, usize::from);
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let threads = (0..many).map(|_| scope.spawn(|| work().collect::<Vec<_>>()));
+        let threads: Vec<_> = threads.collect();
+        let ended = threads.into_iter();
+        ended
+            .flat_map(|one| one.join().expect("it is played"))
+            .collect()
+    });
+    assert!(
+        failures.is_empty(),
+        "UPDATE_SNAPSHOTS=1 shows the rest\n{}",
+        failures.join("\n")
+    );
 }

@@ -141,18 +141,11 @@ mod tests {
             assert!(name.is_ascii() && !name.contains('/'), "{name}");
             assert_eq!(from_entry(name.as_bytes(), id), Some((database, held)));
         }
-        for bad in [
-            "file:",
-            "file:../x",
-            "file:%2Fx",
-            "file:.git%2Fhooks%2Fpost-commit",
-            "file:sub%2F.GIT%2Fx.db",
-            "absent:.git",
-            "absent:%zz",
-            "named:%ff",
-            "other:x",
-            "x",
-        ] {
+        for bad in
+            "file: file:../x file:%2Fx file:.git%2Fhooks%2Fpost-commit file:sub%2F.GIT%2Fx.db \
+            absent:.git absent:%zz named:%ff other:x x"
+                .split(' ')
+        {
             assert_eq!(from_entry(bad.as_bytes(), id), None, "{bad}");
         }
     }

@@ -322,15 +322,7 @@ mod tests {
         ] {
             assert!(some.holds(&scope(&[], &[held])), "{held}");
         }
-        for free in [
-            "*.py",
-            "s*/a",
-            "**/src/a",
-            "src*",
-            "src\\*/a*",
-            "src*/",
-            "./*.py",
-        ] {
+        for free in "*.py s*/a **/src/a src* src\\*/a* src*/ ./*.py".split(' ') {
             assert!(!some.holds(&scope(&[], &[free])), "{free}");
         }
         assert!(

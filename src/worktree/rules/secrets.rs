@@ -340,30 +340,12 @@ mod tests {
 
     #[test]
     fn names_beside_the_list_are_not_secret() {
-        for name in [
-            ".env.example",
-            ".env.sample",
-            ".env.template",
-            ".Env.Example",
-            ".environment",
-            "env",
-            "x.envx",
-            "id_rsa.pub",
-            "id_ed25519_sk.pub",
-            "deploy_key.pub",
-            "prod.env.example",
-            "example.env",
-            "public.asc",
-            "terraform.tfvars.json",
-            "tsconfig.json",
-            "p12",
-            "a.p12x",
-            "config.json",
-            "credentials",
-            "netrc",
-            ".en",
-            "",
-        ] {
+        for name in ".env.example|.env.sample|.env.template|.Env.Example|.environment|env|x.envx|\
+            id_rsa.pub|id_ed25519_sk.pub|deploy_key.pub|prod.env.example|example.env|\
+            public.asc|terraform.tfvars.json|tsconfig.json|p12|a.p12x|config.json|\
+            credentials|netrc|.en|"
+            .split('|')
+        {
             assert_eq!(sensitive(b"dir", name.as_bytes(), false), None, "{name}");
         }
         assert_eq!(sensitive(b"", b"credentials.json", true), None);

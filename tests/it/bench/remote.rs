@@ -34,7 +34,8 @@ impl Remote {
             env: Vec::new(),
             servers: RefCell::default(),
         };
-        remote.make_anew();
+        std::fs::create_dir_all(&remote.place).expect("a folder");
+        remote.git.run(&["init", "-q", "--bare"]).success();
         Some(remote)
     }
 
@@ -187,22 +188,20 @@ impl Remote {
             .success();
     }
 
-    /// Empties the repository.
-    pub fn make_anew(&self) {
-        let _ = std::fs::remove_dir_all(&self.place);
-        std::fs::create_dir_all(&self.place).expect("a folder");
-        self.git.run(&["init", "-q", "--bare"]).success();
+    /// A later machine that cloned this.
+    pub fn cloned(&self) -> Sandbox {
+        let to = Sandbox::bare();
+        to.at("2026-05-01T00:00:00Z");
+        self.reach_from(&to);
+        let clone = ["clone", &self.url, &text(to.root())];
+        to.run_in(to.home(), &clone).success();
+        to
     }
 
     /// The lines, with their newest carriers.
     pub fn refs(&self) -> String {
         self.git
             .output(&["for-each-ref", "--format=%(objectname) %(refname)"])
-    }
-
-    pub fn object_count(&self) -> usize {
-        let check = ["cat-file", "--batch-check", "--batch-all-objects"];
-        self.git.output(&check).lines().count()
     }
 
     /// Fails unless git finds nothing wrong with it.

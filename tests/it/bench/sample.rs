@@ -73,11 +73,11 @@ pub fn sample<T, K: Ord>(
         .collect()
 }
 
-/// Numbers from 1 to `most`; in a sample about each second or third. For the calls of a run at
+/// Numbers from 1 to `most`; in a sample about each sixth. For the calls of a run at
 /// which it is disturbed: a sweep stops where the run makes no more.
 pub fn calls(most: usize) -> impl Iterator<Item = usize> {
     let mut draw = (!is_full()).then(Draw::new);
-    let gap = move |at: &usize| Some(at + draw.as_mut().map_or(1, |draw| 1 + draw.below(4)));
+    let gap = move |at: &usize| Some(at + draw.as_mut().map_or(1, |draw| 1 + draw.below(11)));
     std::iter::successors(Some(1), gap).take_while(move |at| *at <= most)
 }
 

@@ -57,6 +57,12 @@ pub fn screens(written: &str) -> Screens {
     }
 }
 
+/// The names and texts of pictures of screens, each below a line with `=== ` and its name.
+pub fn pictures(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parts = text.split("=== ").filter_map(|part| part.split_once('\n'));
+    parts.map(|(name, picture)| (name, picture.trim_end()))
+}
+
 impl Cells {
     fn line(&mut self) -> &mut Vec<char> {
         let wanted = self.lines.len().max(self.row + 1);

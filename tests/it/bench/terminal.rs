@@ -45,8 +45,8 @@ pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run>
 }
 
 /// Answers the questions of a command: each answer is typed once its question is shown, for a
-/// repeated question only once it is asked again. After the last one the input ends. `printf` reads
-/// an answer, so `y\ ` is a line.
+/// repeated question only once it is asked again; one that is not asked fails the test. After the
+/// last one the input ends. `printf` reads an answer, so `y\ ` is a line.
 pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Option<Run> {
     let mut typing = ":\n".to_owned();
     for (at, (question, answer)) in answers.iter().enumerate() {
@@ -58,14 +58,20 @@ pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Opti
             "[ \"$(grep -oF -- '{question}' \"$typescript\" | wc -l)\" -ge {times} ] 2>/dev/null"
         );
         typing.push_str(&format!(
-            "tries=0; until {is_asked} || [ $tries -ge 400 ]; do sleep 0.05; tries=$((tries+1)); done 2>/dev/null\n\
+            "tries=0; until {is_asked}; do sleep 0.05; tries=$((tries+1)); [ $tries -lt 400 ] || \
+             {{ echo '{question}' >>\"$typescript.unasked\"; break; }}; done 2>/dev/null\n\
              printf '{answer}'\n"
         ));
     }
     sandbox.env("NO_COLOR", "1");
     // Output of an earlier dialogue answers nothing here.
     super::fixtures::remove(&sandbox.top().join("typescript"));
+    let unasked = sandbox.top().join("typescript.unasked");
+    super::fixtures::remove(&unasked);
     let mut run = with_keyboard(sandbox, &typing, &format!("{line}; echo code $?"))?;
+    if let Ok(question) = std::fs::read_to_string(unasked) {
+        panic!("never asked: {question}{run}");
+    }
     let code = run
         .stdout
         .trim_end()

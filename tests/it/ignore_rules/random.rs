@@ -44,49 +44,20 @@ impl Dice {
 
     /// A random pattern, from nothing or from a path that exists.
     fn pattern(&mut self, paths: &[Vec<u8>]) -> Vec<u8> {
-        const PIECES: &[&[u8]] = &[
-            b"a",
-            b"b",
-            b"c",
-            b".",
-            b"*",
-            b"*",
-            b"**",
-            b"**/",
-            b"/**",
-            b"/",
-            b"/",
-            b"?",
-            b"[",
-            b"]",
-            b"!",
-            b"\\",
-            b"#",
-            b" ",
-            b"^",
-            b"-",
-            b"[ab]",
-            b"[!a]",
-            b"[^b-]",
-            b"[[:alpha:]]",
-            b"[[:x:]]",
-            b"[a-c]",
-            b"\xff",
-            b"\t",
-            b"\r",
-            b"\\ ",
-            b":",
-        ];
+        const PIECES: &[u8] = b"a\0b\0c\0.\0*\0*\0**\0**/\0/**\0/\0/\0?\0[\0]\0!\0\\\0#\0 \0\
+            ^\0-\0[ab]\0[!a]\0[^b-]\0[[:alpha:]]\0[[:x:]]\0[a-c]\0\xff\0\
+            \t\0\r\0\\ \0:";
+        let pieces: Vec<&[u8]> = PIECES.split(|byte| *byte == 0).collect();
         let mut pattern = Vec::new();
         if self.one_in(3) || paths.is_empty() {
             for _ in 0..=self.below(6) {
-                pattern.extend_from_slice(self.pick(PIECES));
+                pattern.extend_from_slice(self.pick(&pieces));
             }
         } else {
             for byte in self.pick(paths) {
                 match self.below(12) {
                     0 => pattern.push(b'?'),
-                    1 => pattern.extend_from_slice(self.pick(PIECES)),
+                    1 => pattern.extend_from_slice(self.pick(&pieces)),
                     2 => pattern.push(b'*'),
                     3 => pattern.extend([b'\\', byte]),
                     4 => pattern.extend([b'[', byte, b']']),

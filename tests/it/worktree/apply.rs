@@ -194,6 +194,12 @@ fn build_some(root: &Path) {
     set_mode(root.join("old"), 0o500);
 }
 
+/// A file with another name outside.
+fn build_linked(root: &Path) {
+    fs::write(root.join("f"), "shared").unwrap();
+    fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
+}
+
 fn plan_some(scene: &mut Scene) -> ApplyPlan {
     let (a, link, ro) = (
         scene.present("a"),
@@ -314,10 +320,7 @@ fn a_directory_swapped_for_a_symlink_is_never_written_through() {
 
 #[test]
 fn the_other_name_of_a_hard_link_keeps_its_bytes() {
-    let mut scene = Scene::new(|root| {
-        fs::write(root.join("f"), "shared").unwrap();
-        fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
-    });
+    let mut scene = Scene::new(build_linked);
     let expect = scene.present("f");
     let plan = ApplyPlan {
         writes: vec![scene.write("f", "new", expect)],
@@ -325,22 +328,16 @@ fn the_other_name_of_a_hard_link_keeps_its_bytes() {
     };
     let (temp, ended) = scene.apply(&plan);
     ended.unwrap();
+    let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
     assert_eq!(
-        fs::read_to_string(temp.path().join("outside")).unwrap(),
-        "shared"
-    );
-    assert_eq!(
-        fs::read_to_string(temp.path().join("root/f")).unwrap(),
-        "new"
+        (read("outside"), read("root/f")),
+        ("shared".into(), "new".into())
     );
 }
 
 #[test]
 fn the_mode_of_a_file_with_another_hard_link_is_not_changed() {
-    let scene = Scene::new(|root| {
-        fs::write(root.join("f"), "shared").unwrap();
-        fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
-    });
+    let scene = Scene::new(build_linked);
     let plan = ApplyPlan {
         chmods: vec![(path("f"), 0o600, scene.expect("f"))],
         ..ApplyPlan::default()
@@ -354,59 +351,46 @@ fn the_mode_of_a_file_with_another_hard_link_is_not_changed() {
 
 #[test]
 fn files_directories_and_links_take_each_others_places() {
-    let mut scene = Scene::new(|root| {
-        fs::create_dir_all(root.join("dir/sub")).unwrap();
-        fs::write(root.join("dir/sub/f"), "in").unwrap();
-        fs::write(root.join("file"), "file").unwrap();
-        symlink("file", root.join("link")).unwrap();
-    });
-    let link = scene.present("link");
-    let to_link = scene.stage(Kind::Symlink, 0o777, "dangling");
-    let mut plan = ApplyPlan {
-        displaced: vec![scene.removal("dir/sub/f"), scene.removal("file")],
-        displaced_dirs: vec![path("dir/sub"), path("dir")],
-        make_dirs: vec![(path("file"), 0o755)],
-        writes: vec![
-            WriteStep {
-                path: path("dir"),
-                staged: to_link,
-                expect: Expect::Absent,
-            },
-            scene.write("file/below", "b", Expect::Absent),
-            scene.write("link", "a file", link),
-        ],
-        ..ApplyPlan::default()
-    };
-    let before = plan.dir_modes.clone();
-    plan.dir_modes.push((path("link"), 0o700));
-    let mut again = Scene::new(|_| {});
-    std::mem::swap(&mut again, &mut scene);
-    let root = again.root();
-    again.apply_and_expect_all_as_before(&plan);
-    assert!(!root.exists());
-    drop(scene);
-
-    plan.dir_modes = before;
-    let mut scene = Scene::new(|root| {
-        fs::create_dir_all(root.join("dir/sub")).unwrap();
-        fs::write(root.join("dir/sub/f"), "in").unwrap();
-        fs::write(root.join("file"), "file").unwrap();
-        symlink("file", root.join("link")).unwrap();
-    });
-    plan.displaced = vec![scene.removal("dir/sub/f"), scene.removal("file")];
-    scene.stage(Kind::Symlink, 0o777, "dangling");
-    let link = scene.present("link");
-    plan.writes[1] = scene.write("file/below", "b", Expect::Absent);
-    plan.writes[2] = scene.write("link", "a file", link);
-    let (temp, ended) = scene.apply(&plan);
-    ended.unwrap();
-    let root = temp.path().join("root");
-    assert_eq!(
-        fs::read_link(root.join("dir")).unwrap(),
-        Path::new("dangling")
-    );
-    assert_eq!(fs::read_to_string(root.join("file/below")).unwrap(), "b");
-    assert!(fs::symlink_metadata(root.join("link")).unwrap().is_file());
+    for must_fail in [true, false] {
+        let mut scene = Scene::new(|root| {
+            fs::create_dir_all(root.join("dir/sub")).unwrap();
+            fs::write(root.join("dir/sub/f"), "in").unwrap();
+            fs::write(root.join("file"), "file").unwrap();
+            symlink("file", root.join("link")).unwrap();
+        });
+        let link = scene.present("link");
+        let to_link = WriteStep {
+            path: path("dir"),
+            staged: scene.stage(Kind::Symlink, 0o777, "dangling"),
+            expect: Expect::Absent,
+        };
+        let below = scene.write("file/below", "b", Expect::Absent);
+        let plan = ApplyPlan {
+            displaced: vec![scene.removal("dir/sub/f"), scene.removal("file")],
+            displaced_dirs: vec![path("dir/sub"), path("dir")],
+            make_dirs: vec![(path("file"), 0o755)],
+            writes: vec![to_link, below, scene.write("link", "a file", link)],
+            // A file, so that the last step of all cannot be done.
+            dir_modes: must_fail
+                .then(|| (path("link"), 0o700))
+                .into_iter()
+                .collect(),
+            ..ApplyPlan::default()
+        };
+        if must_fail {
+            scene.apply_and_expect_all_as_before(&plan);
+            continue;
+        }
+        let (temp, ended) = scene.apply(&plan);
+        ended.unwrap();
+        let root = temp.path().join("root");
+        assert_eq!(
+            fs::read_link(root.join("dir")).unwrap(),
+            Path::new("dangling")
+        );
+        assert_eq!(fs::read_to_string(root.join("file/below")).unwrap(), "b");
+        assert!(fs::symlink_metadata(root.join("link")).unwrap().is_file());
+    }
 }
 
 #[test]

@@ -13,10 +13,7 @@ use checkpoint::worktree::scan::scanner::scan;
 use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;
-
-fn no_rules() -> Rules {
-    Rules::new(RuleSources::default())
-}
+use super::scan::shape;
 
 /// Scans with stand-in rules, which leave out what ends in `--out`.
 fn listed(root: &Path) -> (WorkTree, Listing) {
@@ -29,25 +26,6 @@ fn listed(root: &Path) -> (WorkTree, Listing) {
     });
     let listing = scan(&work, &rules, &options).unwrap();
     (work, listing)
-}
-
-fn shape(listing: &Listing) -> Vec<String> {
-    let mut shape = Vec::new();
-    for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
-        shape.push(format!("d {path}"));
-        shape.extend(
-            dir.files
-                .iter()
-                .map(|file| format!("f {}", path.join(file.name))),
-        );
-        shape.extend(
-            dir.uncaptured
-                .iter()
-                .map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))),
-        );
-    }
-    shape.sort();
-    shape
 }
 
 #[test]
@@ -80,7 +58,13 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
         "d--out/none",
         "d--out/sub/.git/HEAD",
     ];
-    add_paths(&work, &no_rules(), &mut listing, &asked.map(path)).unwrap();
+    add_paths(
+        &work,
+        &Rules::new(RuleSources::default()),
+        &mut listing,
+        &asked.map(path),
+    )
+    .unwrap();
     let expected = [
         "d .",
         "d d--out",
@@ -121,7 +105,7 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     let before = shape(&listing);
     add_paths(
         &work,
-        &no_rules(),
+        &Rules::new(RuleSources::default()),
         &mut listing,
         &["l--out/f", "p--out", "d--out/none"].map(path),
     )
@@ -130,14 +114,14 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     // A symlink and a directory themselves are added when they are asked for.
     add_paths(
         &work,
-        &no_rules(),
+        &Rules::new(RuleSources::default()),
         &mut listing,
         &["l--out", "d--out"].map(path),
     )
     .unwrap();
     let mut after = before;
     for (from, to) in [
-        ("left-out l--out", "f l--out"),
+        ("left-out l--out", "l l--out"),
         ("left-out d--out", "d d--out"),
     ] {
         let at = after.iter().position(|line| line == from).unwrap();

@@ -62,6 +62,16 @@ fn some_id() -> ObjectId {
 }
 
 fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Result<ReadOutcome> {
+    read_in(root, "", name, kind, sink)
+}
+
+fn read_in(
+    root: &Path,
+    dir: &str,
+    name: &str,
+    kind: Kind,
+    sink: &mut Sink<'_>,
+) -> error::Result<ReadOutcome> {
     let work = WorkTree::open(root).unwrap();
     let file = ListedFile {
         name: name.as_bytes().into(),
@@ -70,7 +80,8 @@ fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Resu
         id: None,
         racy: false,
     };
-    read_file(&work, &RelPath::root(), name.as_bytes(), &file, sink)
+    let dir = RelPath::new(dir.as_bytes()).unwrap();
+    read_file(&work, &dir, name.as_bytes(), &file, sink)
 }
 
 #[test]
@@ -134,17 +145,8 @@ fn a_directory_that_became_a_symlink_is_not_followed() {
     fs::create_dir(temp.path().join("real")).unwrap();
     fs::write(temp.path().join("real/f"), "x").unwrap();
     crate::bench::os::symlink("real", temp.path().join("d")).unwrap();
-    let work = WorkTree::open(temp.path()).unwrap();
-    let file = ListedFile {
-        name: b"f".as_slice().into(),
-        kind: Kind::File,
-        stat: Stat::default(),
-        id: None,
-        racy: false,
-    };
-    let dir = RelPath::new(b"d").unwrap();
-    let outcome = read_file(&work, &dir, b"f", &file, &mut Sink::new(|| {})).unwrap();
-    assert!(matches!(outcome, ReadOutcome::Vanished));
+    let outcome = read_in(temp.path(), "d", "f", Kind::File, &mut Sink::new(|| {}));
+    assert!(matches!(outcome.unwrap(), ReadOutcome::Vanished));
 }
 
 #[test]

@@ -40,15 +40,19 @@ pub(super) fn options<'a>(interrupt: &'a Interrupt, progress: &'a Progress) -> S
 }
 
 fn list(root: &Path, previous: Option<&Listing>) -> Listing {
+    list_by(root, previous, false)
+}
+
+fn list_by(root: &Path, previous: Option<&Listing>, same_rules: bool) -> Listing {
     let work = WorkTree::open(root).unwrap();
-    let rules = Rules::new(RuleSources::default());
     let kept = previous.map(|listing| Arc::new(keep(listing)));
     let (interrupt, progress) = (Interrupt::default(), Progress::default());
     let options = ScanOptions {
         previous: kept.as_ref(),
+        same_rules,
         ..options(&interrupt, &progress)
     };
-    scan(&work, &rules, &options).unwrap()
+    scan(&work, &Rules::new(RuleSources::default()), &options).unwrap()
 }
 
 /// A listing as the cache would return it.
@@ -59,7 +63,7 @@ fn keep(listing: &Listing) -> CachedListing {
 }
 
 /// All paths with one letter for their kind.
-fn shape(listing: &Listing) -> Vec<String> {
+pub(super) fn shape(listing: &Listing) -> Vec<String> {
     let mut shape = Vec::new();
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
@@ -253,12 +257,8 @@ fn a_file_too_large_for_the_user_is_named() {
         max_file_size_bytes: Some(4),
         ..RuleSources::default()
     });
-    let ended = scan(
-        &work,
-        &rules,
-        &options(&Interrupt::default(), &Progress::default()),
-    )
-    .unwrap();
+    let (interrupt, progress) = (Interrupt::default(), Progress::default());
+    let ended = scan(&work, &rules, &options(&interrupt, &progress)).unwrap();
     assert_eq!(shape(&ended), ["d .", "f small", "too-large large"]);
 }
 
@@ -328,18 +328,7 @@ fn files_that_change_in_an_unchanged_directory_are_judged_as_in_a_first_scan() {
         for at in 0..files {
             fs::write(dir.join(format!("f{at:04}")), "1").unwrap();
         }
-        let scan = |previous: Option<&Listing>| {
-            let work = WorkTree::open(temp.path()).unwrap();
-            let rules = Rules::new(RuleSources::default());
-            let kept = previous.map(|listing| Arc::new(keep(listing)));
-            let (interrupt, progress) = (Interrupt::default(), Progress::default());
-            let options = ScanOptions {
-                previous: kept.as_ref(),
-                same_rules: true,
-                ..options(&interrupt, &progress)
-            };
-            scan(&work, &rules, &options).unwrap()
-        };
+        let scan = |previous: Option<&Listing>| list_by(temp.path(), previous, true);
         let mut first = scan(None);
         for dir in &mut first.dirs {
             dir.files
