@@ -636,7 +636,6 @@ fn why(cause: &(dyn std::any::Any + Send)) -> String {
         .or(short)
         .unwrap_or_default()
 }
-}
 
 #[test]
 fn a_word_that_is_mistyped_beside_damage_is_named() {

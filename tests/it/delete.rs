@@ -1,7 +1,7 @@
 //! Deletions that meet kills, newer formats and a terminal; `stories/delete.md` and `damage.md` have the
 //! rest.
 
-use crate::bench::{Git, Run, Sandbox, fixtures, skipped, strace};
+use crate::bench::{Run, Sandbox, fixtures, skipped, strace};
 
 fn with(count: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();

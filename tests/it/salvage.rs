@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::bench::damaged::{damaged_copies, packs_of};
-use crate::bench::{Git, Sandbox, Tree, fixtures, limit, strace};
+use crate::bench::damaged::damaged_copies;
+use crate::bench::{Sandbox, Tree, fixtures, limit, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
