@@ -1,5 +1,5 @@
-//! Transitions killed in a row, with no command in between that could repair; `tests/siege` kills each
-//! of them at every call.
+//! Transitions killed in a row, with no command in between that could repair, and one whose file cannot
+//! be read; `tests/siege` kills each of them.
 
 use serde_json::{Value, json};
 
@@ -42,4 +42,38 @@ fn kills_in_a_row_lose_nothing_that_was_printed() {
         sandbox.ok(line);
     }
     assert_eq!(sandbox.json("workflow show")["status"], "complete");
+}
+
+#[test]
+fn a_restart_begins_nothing_while_the_file_of_the_old_run_is_there() {
+    if !strace::available() {
+        return;
+    }
+    for nth in 1.. {
+        let sandbox = Sandbox::new();
+        sandbox.ok("workflow init --profile pipeline --phase p1 --phase p2");
+        sandbox.ok("phase start");
+        let folder = sandbox.path(".claude");
+        let restart = ["workflow", "resume", "--choose", "restart"];
+        let when = nth.to_string();
+        let run = strace::failing_at_path(&sandbox, &folder, "openat", "EIO", &when, &restart);
+        if !strace::has_struck(&sandbox) {
+            assert!(nth > 4, "{run}");
+            return;
+        }
+        let listed = sandbox.json("workflow list --all")["workflows"].clone();
+        let runs = listed.as_array().expect("runs").iter();
+        let states: Vec<_> = runs
+            .map(|run| (&run["status"], &run["is_archived"]))
+            .collect();
+        let (old, new) = (json!("abandoned"), json!("pending"));
+        let (is, is_not) = (json!(true), json!(false));
+        let before = json!("in_progress");
+        let known = [
+            vec![(&before, &is_not)],
+            vec![(&old, &is)],
+            vec![(&new, &is_not), (&old, &is)],
+        ];
+        assert!(known.contains(&states), "open {nth}: {states:?}\n{run}");
+    }
 }
