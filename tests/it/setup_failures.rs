@@ -100,6 +100,36 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
 }
 
 #[test]
+fn settings_that_cannot_be_read_are_named_and_stay() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.home().join(".codex/hooks.json");
+    sandbox.write(&hooks, OTHERS);
+    let before = Tree::capture(sandbox.home());
+    sandbox.ok("setup codex --yes");
+    let copy = hooks.with_file_name("hooks.json.before-checkpoint");
+    let skill = sandbox.home().join(".agents/skills/checkpoint/SKILL.md");
+    let texts = || [&hooks, &copy, &skill].map(|path| sandbox.read(path));
+    let written = texts();
+    for (path, error, words) in [
+        (&hooks, "EIO", "-v"),
+        (&hooks, "EACCES", "--remove"),
+        (&skill, "EROFS", "--remove"),
+        (&copy, "EIO", "--remove"),
+    ] {
+        let args = ["setup", "codex", "--yes", words];
+        let run = strace::failing_at_path(&sandbox, path, "openat", error, "1", &args).code(1);
+        run.stdout_has(&format!("left     {}: ", path.display()));
+        sandbox.ok("setup codex --yes");
+        assert_eq!(texts(), written, "{}", path.display());
+    }
+    sandbox.ok("setup codex --remove --yes");
+    assert_eq!(Tree::capture(sandbox.home()), before);
+}
+
+#[test]
 fn two_at_once_lose_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write(sandbox.home().join(".codex/hooks.json"), OTHERS);
