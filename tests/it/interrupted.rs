@@ -1,13 +1,11 @@
 //! A restore that was killed, and what other commands do meanwhile. `tests/siege` kills at every call,
 //! and takes each way out.
 
-use crate::bench::{Run, Sandbox, fixtures, sample, strace, tree::Tree};
+use crate::bench::{Run, Sandbox, fixtures, strace, tree::Tree};
 use crate::ctrl_c::leftovers;
 
 /// System calls at which a restore is killed.
 const RENAMES: &str = "renameat2,renameat,rename";
-/// Upper bound on calls of one kind; more mean that the loop does not end by itself.
-const MOST_CALLS: usize = 200;
 
 struct Story {
     sandbox: Sandbox,
@@ -59,66 +57,23 @@ fn story() -> Story {
     }
 }
 
-/// What a killed restore left behind.
-#[derive(PartialEq, Eq, Debug)]
-enum Left {
-    /// Nothing had begun, or everything was done.
-    Nothing,
-    Pending,
+impl Story {
+    fn kill(&self, nth: usize) -> Run {
+        let restore = ["restore", &self.target_id, "--yes"];
+        strace::kill_at(&self.sandbox, RENAMES, nth, &restore)
+    }
 }
 
-impl Story {
-    fn kill(&self, calls: &str, nth: usize) -> Run {
-        strace::kill_at(
-            &self.sandbox,
-            calls,
-            nth,
-            &["restore", &self.target_id, "--yes"],
-        )
-    }
-
-    /// Checks what every command reports after the kill.
-    fn look(&self, when: &str) -> Left {
-        let status = self.sandbox.ok("status --json");
-        if status.data()["pending"].is_null() {
-            // The stage may still be there; the next command that writes clears it.
-            let now = self
-                .sandbox
-                .tree()
-                .without(|path| path.starts_with(b".checkpoint-stage-"));
-            let whole = now == self.former || now == self.target;
-            assert!(
-                whole,
-                "{when}: nothing is pending, but the directory is neither\n{}",
-                self.former.diff(&now).join("\n")
-            );
-            return Left::Nothing;
+/// A story whose restore was killed half-way.
+fn pending_story() -> Story {
+    for nth in (1..).step_by(2) {
+        let story = story();
+        assert_ne!(story.kill(nth).code, 0, "no kill left a pending restore");
+        if !story.sandbox.status()["pending"].is_null() {
+            return story;
         }
-        let pending = status.data()["pending"].clone();
-        assert!(
-            pending["target"].to_string().contains(&self.target_id),
-            "{when}: {pending}"
-        );
-        assert!(
-            !status.warning_codes().is_empty(),
-            "{when}: status does not warn"
-        );
-        let list = self.sandbox.ok("list --json");
-        assert!(
-            !list.warning_codes().is_empty(),
-            "{when}: list does not warn"
-        );
-        let before = self.sandbox.tree();
-        for args in [
-            &["restore", &self.target_id, "--yes", "--json"][..],
-            &["redo", "--yes", "--json"],
-        ] {
-            let refused = self.sandbox.run(args).code(4);
-            assert_eq!(refused.error_code(), "restore_pending", "{when}");
-        }
-        self.sandbox.tree().assert_is(&before, when);
-        Left::Pending
     }
+    unreachable!("it ends without a kill")
 }
 
 #[test]
@@ -126,14 +81,7 @@ fn a_resume_keeps_to_the_plan_that_was_shown() {
     if !strace::available() {
         return;
     }
-    let story = (1..MOST_CALLS)
-        .map(|nth| {
-            let story = story();
-            assert_ne!(story.kill(RENAMES, nth).code, 0, "no kill left a restore");
-            story
-        })
-        .find(|story| !story.sandbox.status()["pending"].is_null())
-        .expect("one is left in the middle");
+    let story = pending_story();
     let plan = || {
         let shown = ["restore", "--resume", "--dry-run", "--json"];
         let run = story.sandbox.run(&shown).success();
@@ -164,7 +112,7 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
     if !strace::available() {
         return;
     }
-    for nth in sample::calls(MOST_CALLS) {
+    for nth in (1..).step_by(2) {
         let story = story();
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.write("changed", "3").write("made since", "x");
@@ -174,11 +122,8 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
             run.json()["data"].clone()
         };
         let before = steps();
-        assert_ne!(
-            story.kill(RENAMES, nth).code,
-            0,
-            "no kill left a restore that had not begun"
-        );
+        let run = story.kill(nth);
+        assert_ne!(run.code, 0, "no kill left one that had not begun");
         let stage = std::fs::read_to_string(story.sandbox.store().join("checkpoint/journal"))
             .unwrap_or_default();
         if !stage.contains("preparing") {
@@ -201,27 +146,15 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
     }
 }
 
-/// A story killed as late as possible while still pending.
-fn pending_story() -> Option<Story> {
-    let mut latest = None;
-    for nth in sample::calls(MOST_CALLS) {
-        let story = story();
-        if story.kill(RENAMES, nth).code == 0 {
-            return latest;
-        }
-        if story.look("looking for a pending restore") == Left::Pending {
-            latest = Some(story);
-        }
-    }
-    latest
-}
-
 #[test]
 fn while_a_restore_is_pending_create_works_and_is_flagged() {
     if !strace::available() {
         return;
     }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    let story = pending_story();
+    let restore = format!("restore {} --yes --json", story.target_id);
+    let refused = story.sandbox.fails(4, restore);
+    assert_eq!(refused.error_code(), "restore_pending");
     story.sandbox.write("typed-meanwhile", "t");
     let run = story.sandbox.ok("create --json --reason meanwhile");
     assert!(
@@ -246,7 +179,7 @@ fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
     if !strace::available() {
         return;
     }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    let story = pending_story();
     let sandbox = &story.sandbox;
     sandbox.write("changed", "typed meanwhile");
     let is_stage = |path: &[u8]| path.starts_with(b".checkpoint-stage");
@@ -279,7 +212,7 @@ fn a_pending_restore_that_was_called_off_is_no_step_that_could_be_redone() {
     if !strace::available() {
         return;
     }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    let story = pending_story();
     story.sandbox.ok("prune --keep 1 --yes");
     let run = story.sandbox.undo().success();
     assert!(!run.stderr.contains("checkpoint redo"), "{run}");
@@ -299,7 +232,7 @@ fn a_journal_of_another_store_is_not_believed() {
     if !strace::available() {
         return;
     }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    let story = pending_story();
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
     sandbox.write("a", "2").create("two");

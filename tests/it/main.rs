@@ -130,7 +130,6 @@ mod salvage;
 mod screens;
 mod setup;
 mod setup_failures;
-mod setup_kills;
 mod setup_plugins;
 mod setup_servers;
 mod setup_shared;

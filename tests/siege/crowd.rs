@@ -114,10 +114,7 @@ fn operation(
         let _ = child.kill();
     }
     let output = limit::output_of(&format!("{args:?}"), child);
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let id = out.trim();
     if args[0] == "create" && id.len() == 8 {
         promised.lock().expect("no panic").ids.push(id.to_owned());
@@ -150,29 +147,30 @@ fn operation(
 /// Checks the end of the crowd: interrupted work is reverted, nothing is damaged, and every promise
 /// is kept.
 fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
-    if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
-        let undone = field.run(&[], &["undo", "--yes"]);
+    if !field.cmd("status --json").data()["pending"].is_null() {
+        let undone = field.cmd("undo --yes");
         if undone.code != 0 {
             return Err(format!("what was cut off cannot be taken back: {undone}"));
         }
     }
-    for hold in field.run(&[], &["status", "--json"]).data()["holds"]
+    for hold in field.cmd("status --json").data()["holds"]
         .as_array()
         .into_iter()
         .flatten()
     {
-        let _ = field.run(&[], &["release", hold["name"].as_str().unwrap_or_default()]);
+        let name = hold["name"].as_str().unwrap_or_default();
+        field.cmd(&format!("release {name}"));
     }
-    let made = field.run(&[], &["create", "-r", "last"]);
+    let made = field.cmd("create -r last");
     if made.code != 0 {
         return Err(format!("nothing can be created any more: {made}"));
     }
-    let verified = field.run(&[], &["verify", "--full"]);
+    let verified = field.cmd("verify --full");
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
     }
     let listed = checkpoints(field);
-    let run = field.run(&[], &["workflow", "status", "--json"]);
+    let run = field.cmd("workflow status --json");
     let known = if run.code == 0 {
         run.data()["key_decisions"].to_string()
     } else {

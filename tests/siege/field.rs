@@ -90,6 +90,11 @@ impl Field {
         self.home_in.join("home")
     }
 
+    /// The place of a repository to push to, whose disk never fails: it is not ours.
+    pub fn remote(&self) -> PathBuf {
+        self.top().join("live/remote")
+    }
+
     pub fn store(&self) -> PathBuf {
         place::store(&self.home().join(".claude"), &self.work())
     }
@@ -118,18 +123,20 @@ impl Field {
     pub fn keep(&self) {
         let kept = self.beside("kept");
         std::fs::create_dir(&kept).expect("a directory can be made");
-        for dir in [self.work(), self.home()] {
-            copy(&dir, &kept);
+        let dirs = [self.work(), self.home(), self.remote()];
+        for dir in dirs.iter().filter(|dir| dir.exists()) {
+            copy(dir, &kept);
         }
     }
 
     /// Restores the kept state.
     pub fn put_back(&self) {
-        let kept = self.kept();
-        for dir in [self.work(), self.home()] {
-            remove(&dir);
-            let name = dir.file_name().expect("it has a name");
-            copy(&kept.join(name), dir.parent().expect("it has a parent"));
+        for dir in [self.work(), self.home(), self.remote()] {
+            let kept = self.kept().join(dir.file_name().expect("it has a name"));
+            if kept.exists() {
+                remove(&dir);
+                copy(&kept, dir.parent().expect("it has a parent"));
+            }
         }
     }
 

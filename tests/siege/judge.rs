@@ -43,16 +43,14 @@ pub fn judge(
         let _ = field.cmd(line);
     }
     let was_pending = settled(stage, trial, tally)?;
-    // A setup flushes nothing, and its removal passes over what it cannot open: the next one does it.
-    let is_done = !is_cut && run.code == 0 && !was_pending && !scenario.is("setup");
+    let is_done = !is_cut && run.code == 0 && !was_pending;
     let done = is_done.then_some(run);
     if is_in_part {
         restored_in_part(stage)?;
     } else {
         working_directory(stage, run, done, is_cut, tally)?;
     }
-    let is_told =
-        is_cut && scenario.is_repeatable && !scenario.is("setup") && !run.stdout.is_empty();
+    let is_told = is_cut && run.code != 1 && scenario.is_repeatable && !run.stdout.is_empty();
     if is_told && Picture::of(scenario, field) != stage.after {
         return Err(format!("it was printed and did not happen: {run}"));
     }
@@ -98,8 +96,17 @@ fn goes_on(
     }
     nothing_came_back(stage, &listed)?;
     // Where the power was cut, what was deleted may be back under the name of what is to go.
-    if scenario.is_repeatable && (!is_done || scenario.is("delete")) {
+    let is_taken_back = scenario.taken_back_by.is_some() && !trial.is_multiple_of(2);
+    if scenario.is_repeatable && (!is_done || scenario.is("delete")) && !is_taken_back {
         repeated(stage, trial, tally)?;
+    }
+    if let Some(line) = scenario.taken_back_by {
+        let run = field.cmd(line);
+        let now = Picture::of(scenario, field);
+        if now != stage.before {
+            let why = now.against(&stage.before);
+            return Err(format!("it is not taken back: {why}: {run}"));
+        }
     }
     if scenario.is("prune") {
         let pruned = field.cmd("prune");
@@ -108,9 +115,8 @@ fn goes_on(
             return Err(format!("{bytes} bytes and not {}: {pruned}", stage.bytes));
         }
     }
-    if scenario.args().contains(&"--copies") {
-        // The stage of killed copies is swept by the next ones.
-        field.cmd(scenario.line);
+    if let Some(line) = scenario.sweeper {
+        field.cmd(line);
     }
     leftovers(field)?;
     if trial.is_multiple_of(DEEPLY_EVERY) {
@@ -141,18 +147,20 @@ fn nothing_came_back(stage: &Stage<'_>, before: &[(String, String)]) -> Result<(
 fn repeated(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<(), String> {
     let again = || stage.field.cmd(stage.scenario.line);
     let now = || Picture::of(stage.scenario, &stage.field);
+    let wanted = if now() == stage.after {
+        &stage.again
+    } else {
+        &stage.after
+    };
     let mut run = again();
-    if now() != stage.after && run.code != 0 {
+    if now() != *wanted && run.code != 0 {
         type_in(stage, &run, trial, tally)?;
         run = again();
     }
-    if now() == stage.after {
+    if now() == *wanted {
         Ok(())
     } else {
-        Err(format!(
-            "given again: {}: {run}",
-            now().against(&stage.after)
-        ))
+        Err(format!("given again: {}: {run}", now().against(wanted)))
     }
 }
 

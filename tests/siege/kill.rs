@@ -37,6 +37,8 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
         choice.shuffle(&mut points);
     }
     points.append(&mut others);
+    let place = |call: &Call| format!("{}, killed at {} {}", scenario.name, call.name, call.nth);
+    points.retain(|call| options.wants_place(&place(call)));
     let mut tried = 0;
     for (at, call) in points.iter().enumerate() {
         if at >= sure && Instant::now() > until {
@@ -45,10 +47,7 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
         tried += 1;
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
         if let Err(why) = trial(&stage, call, at, &mut choice, tally) {
-            tally.lost(format!(
-                "{}, killed at {} {}: {why}",
-                scenario.name, call.name, call.nth
-            ));
+            tally.lost(format!("{}: {why}", place(call)));
         }
     }
     println!(

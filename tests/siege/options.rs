@@ -6,7 +6,8 @@ pub struct Options {
     pub seed: u64,
     /// Names of scenes; none means all.
     only: Vec<String>,
-    /// A single place to try again, in the words in which its loss was reported.
+    /// A single place to try again, in the words in which its loss was reported, or the name of a
+    /// scenario.
     pub place: Option<String>,
     /// Whether each scene takes some of the scenarios only, and little of each.
     pub is_sample: bool,
@@ -55,6 +56,14 @@ impl Options {
     pub fn wants(&self, scene: &str) -> bool {
         let is_named = self.only.is_empty() || self.only.iter().any(|only| only == scene);
         is_named && !(self.is_sample && scene == "power")
+    }
+
+    /// Whether a place, or some place of a scenario, is wanted.
+    pub fn wants_place(&self, name: &str) -> bool {
+        self.place.as_ref().is_none_or(|wanted| {
+            let rest = wanted.strip_prefix(name).or(name.strip_prefix(&**wanted));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+        })
     }
 
     pub fn with_seconds(&self, seconds: f64) -> Self {

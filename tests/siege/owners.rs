@@ -60,16 +60,21 @@ pub fn around_a_nested_root(field: &Field) {
     field.write("d3/text", "edited");
 }
 
-/// The checkpoints of the nested root, and what each gives back.
+/// The checkpoints of the nested root in any order, since a create that can read no other one does
+/// not know its place, and what each gives back.
 pub fn nested(field: &Field) -> String {
-    let mut text = String::new();
-    for (id, reason) in checkpoints_in(field, NESTED) {
+    let held = |(id, reason): (String, String)| {
         let to = field.beside("inner");
         let run = field.cmd(&format!("-C {NESTED} restore {id} --to {}", to.display()));
         let held = Tree::capture(&to).diff(&Tree::default());
-        text += &format!("{reason}: {} {held:?}; ", run.code);
-    }
-    text
+        format!("{reason}: {} {held:?}", run.code)
+    };
+    let mut all: Vec<String> = checkpoints_in(field, NESTED)
+        .into_iter()
+        .map(held)
+        .collect();
+    all.sort();
+    all.join("; ")
 }
 
 /// Captures a database with its log, and leaves it with another log: its program died twice.

@@ -14,7 +14,9 @@ pub fn over_scenarios(
 ) {
     let until = Instant::now() + Duration::from_secs_f64(options.seconds);
     let is_in = |at: &usize| !options.is_sample || at % sampled_every == sampled_every / 2;
-    let chosen: Vec<usize> = (0..SCENARIOS.len()).filter(is_in).collect();
+    let is_wanted = |at: &usize| options.wants_place(SCENARIOS[*at].name);
+    let chosen = (0..SCENARIOS.len()).filter(is_in).filter(is_wanted);
+    let chosen: Vec<usize> = chosen.collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = Mutex::new(chosen.iter());
     std::thread::scope(|scope| {

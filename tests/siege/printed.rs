@@ -49,9 +49,9 @@ fn in_text(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a command is for the user alone to choose: it deletes, or takes one side.
+/// Whether a command is for the user alone to choose: it deletes or removes, or takes one side.
 fn is_choice(command: &str) -> bool {
-    [" delete ", " --take ", " --choose "]
+    [" delete ", " remove ", " --take ", " --choose "]
         .iter()
         .any(|part| command.contains(part))
 }

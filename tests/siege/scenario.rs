@@ -8,6 +8,7 @@ use super::calls::{self, Call};
 use super::companions;
 use super::field::Field;
 use super::owners;
+use super::remotes;
 use crate::bench::{Git, Run, Tree, damaged, fixtures, tree::at_or_below};
 
 #[derive(Clone, Copy)]
@@ -30,6 +31,12 @@ pub struct Scenario {
     pub facet: Option<fn(&Field) -> String>,
     /// Whether the command, given again, ends as if nothing had happened.
     pub is_repeatable: bool,
+    /// Whether it does so only where it was cut off, and else does the same once more.
+    begins_anew: bool,
+    /// The command after which all is as before.
+    pub taken_back_by: Option<&'static str>,
+    /// The command that sweeps what is left in another place than the store of the directory.
+    pub sweeper: Option<&'static str>,
     /// Whether it is killed at every place that changes something, and with every amount of free
     /// space, however long that takes.
     pub in_full: bool,
@@ -46,6 +53,8 @@ pub struct Stage<'s> {
     /// State before the command, and after an undisturbed run.
     pub before: Picture,
     pub after: Picture,
+    /// The state after the command is given once more.
+    pub again: Picture,
     /// Both, and the state after the other command.
     pub ends: Vec<Picture>,
     /// Size of the store after an undisturbed run.
@@ -148,7 +157,8 @@ pub const SCENARIOS: &[Scenario] = &[
         companions::under_way,
         "workflow resume --choose restart",
     )
-    .or(ABANDON),
+    .or(ABANDON)
+    .anew(),
     in_pipeline("abandon", companions::under_way, ABANDON),
     in_pipeline(
         "rewind of the state",
@@ -164,7 +174,8 @@ pub const SCENARIOS: &[Scenario] = &[
         "setup",
         companions::with_settings,
         "setup codex claude --yes",
-    ),
+    )
+    .taken_back_by("setup --remove --yes"),
     setup(
         "removal of a setup",
         companions::set_up,
@@ -178,7 +189,8 @@ pub const SCENARIOS: &[Scenario] = &[
     new("hold", edited, "hold tests").tells(companions::holds),
     new("copies", companions::copied, companions::COPIES)
         .apart(&[".checkpoints"])
-        .tells(companions::copies),
+        .tells(companions::copies)
+        .swept_by(companions::COPIES),
     with_database(
         "savepoint",
         companions::database,
@@ -210,7 +222,8 @@ pub const SCENARIOS: &[Scenario] = &[
         owners::around_a_nested_root,
         "-C packages/inner create -r inside",
     )
-    .tells(owners::nested),
+    .tells(owners::nested)
+    .swept_by("-C packages/inner create -r later"),
     with_database(
         "restore of a database with its log",
         owners::with_a_log,
@@ -229,7 +242,19 @@ pub const SCENARIOS: &[Scenario] = &[
     new("reword", edited, "reword one other")
         .tells(reasons)
         .again(),
-    new("relink", moved_away, RELINK).led_on_by(RELINK),
+    new("relink", moved_away, RELINK)
+        .led_on_by(RELINK)
+        .swept_by("prune --orphaned --yes"),
+    new("push", remotes::to_push, "push")
+        .tells(remotes::pushed)
+        .again(),
+    new("fetch", remotes::to_fetch, "fetch")
+        .tells(remotes::fetched)
+        .again(),
+    new("clone", remotes::to_clone, remotes::CLONE)
+        .tells(remotes::cloned)
+        .again()
+        .swept_by("-C ../home/cloned create -r later"),
     new("repair of a torn pack", torn, "verify --repair")
         .may_drop(&["three"])
         .led_on_by("verify --repair"),
@@ -267,6 +292,9 @@ const fn new(name: &'static str, prepare: fn(&Field), line: &'static str) -> Sce
         apart: &[],
         facet: None,
         is_repeatable: false,
+        begins_anew: false,
+        taken_back_by: None,
+        sweeper: None,
         in_full: false,
     }
 }
@@ -344,6 +372,27 @@ impl Scenario {
         }
     }
 
+    const fn anew(self) -> Self {
+        Self {
+            begins_anew: true,
+            ..self
+        }
+    }
+
+    const fn taken_back_by(self, line: &'static str) -> Self {
+        Self {
+            taken_back_by: Some(line),
+            ..self
+        }
+    }
+
+    const fn swept_by(self, line: &'static str) -> Self {
+        Self {
+            sweeper: Some(line),
+            ..self
+        }
+    }
+
     const fn in_full(self) -> Self {
         Self {
             in_full: true,
@@ -416,6 +465,12 @@ impl Scenario {
         };
         let other = self.other.map(after);
         let after = after(self.line);
+        let again = if self.begins_anew {
+            field.ok(self.line);
+            Picture::of(self, &field)
+        } else {
+            after.clone()
+        };
         let ends = [before.clone(), after.clone()]
             .into_iter()
             .chain(other)
@@ -428,6 +483,7 @@ impl Scenario {
             target,
             before,
             after,
+            again,
             ends,
             bytes,
         }

@@ -26,6 +26,7 @@ mod power;
 mod printed;
 mod race;
 mod race_judge;
+mod remotes;
 mod scenario;
 mod short;
 mod shorten;

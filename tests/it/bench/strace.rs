@@ -35,101 +35,56 @@ pub fn reaching_out(sandbox: &Sandbox, args: &[&str]) -> (Run, Vec<String>) {
 
 /// Runs the program and kills it when it enters the `nth` of these system calls.
 pub fn kill_at(sandbox: &Sandbox, calls: &str, nth: usize, args: &[&str]) -> Run {
-    let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:signal=KILL:when={nth}"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    signal_at(sandbox, calls, "KILL", nth, args)
 }
 
 fn log_file(sandbox: &Sandbox) -> PathBuf {
     sandbox.top().join("strace.log")
 }
 
+/// Runs the program while something is done at each of these system calls; with a path only at those
+/// that name it, or a file in this directory by its descriptor.
+fn injected(sandbox: &Sandbox, path: Option<&Path>, calls: &str, what: &str, args: &[&str]) -> Run {
+    let (log, trace) = (log_file(sandbox), format!("trace={calls}"));
+    let inject = format!("inject={calls}:{what}");
+    let (log, path) = (text(&log), path.map(text));
+    let mut tracer = vec![PROGRAM, "-f", "-qq", "-o", log];
+    tracer.extend(path.into_iter().flat_map(|path| ["-P", path]));
+    tracer.extend(["-e", &trace, "-e", &inject]);
+    sandbox.run_under(&tracer, args)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
 /// Runs the program with a pause before each of these system calls.
 pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run {
-    let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:delay_enter={micros}"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    injected(sandbox, None, calls, &format!("delay_enter={micros}"), args)
 }
 
 /// Runs the program and lets the `nth` and all later ones of these system calls fail with an error.
 pub fn failing_from(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
-    let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:error={error}:when={nth}+"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    let what = format!("error={error}:when={nth}+");
+    injected(sandbox, None, calls, &what, args)
 }
 
 /// Runs the program and lets only the `nth` of these system calls fail with an error.
 pub fn failing_nth(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
-    let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:error={error}:when={nth}"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    let what = format!("error={error}:when={nth}");
+    injected(sandbox, None, calls, &what, args)
 }
 
 /// Runs the program; each thread writes a wrong first byte by its `nth` call of `write`.
 pub fn corrupting_write(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
-    let log_name = log_file(sandbox).display().to_string();
-    let inject = format!("inject=write:poke_enter=@arg2=00:when={nth}");
-    sandbox.run_under(
-        &[
-            PROGRAM,
-            "-f",
-            "-qq",
-            "-e",
-            "trace=write",
-            "-e",
-            &inject,
-            "-o",
-            &log_name,
-        ],
-        args,
-    )
+    let what = format!("poke_enter=@arg2=00:when={nth}");
+    injected(sandbox, None, "write", &what, args)
 }
 
 /// Runs the program and sends it a signal when it enters the `nth` of these system calls.
 pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
-    let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:signal={signal}:when={nth}"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    let what = format!("signal={signal}:when={nth}");
+    injected(sandbox, None, calls, &what, args)
 }
 
 /// The same, but only for calls that name this path, or a file in this directory by its descriptor.
@@ -141,20 +96,8 @@ pub fn signal_at_path(
     nth: usize,
     args: &[&str],
 ) -> Run {
-    let (log_name, path) = (
-        log_file(sandbox).display().to_string(),
-        path.display().to_string(),
-    );
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:signal={signal}:when={nth}"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    let what = format!("signal={signal}:when={nth}");
+    injected(sandbox, Some(path), calls, &what, args)
 }
 
 /// Lets calls fail that name this path, or a file in this directory by its descriptor. `when`
@@ -167,20 +110,8 @@ pub fn failing_at_path(
     when: &str,
     args: &[&str],
 ) -> Run {
-    let (log_name, path) = (
-        log_file(sandbox).display().to_string(),
-        path.display().to_string(),
-    );
-    let (trace, inject) = (
-        format!("trace={calls}"),
-        format!("inject={calls}:error={error}:when={when}"),
-    );
-    sandbox.run_under(
-        &[
-            PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name,
-        ],
-        args,
-    )
+    let what = format!("error={error}:when={when}");
+    injected(sandbox, Some(path), calls, &what, args)
 }
 
 /// Whether a call failed as injected in the last run; otherwise there is nothing more to try.
