@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::bench::remote::{Remote, text};
 use crate::bench::sample::Draw;
-use crate::bench::{Sandbox, cases, fixtures, limit, os};
+use crate::bench::{Sandbox, cases, fixtures, limit, os, strace};
 
 fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
     let sandbox = Sandbox::new();
@@ -42,6 +42,29 @@ fn reasons(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
     rows.iter()
         .map(|row| row["reason"].as_str().unwrap_or_default().to_owned())
         .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_clone_that_was_killed_while_it_wrote_files_names_the_way_on_there() {
+    if !strace::available() {
+        return;
+    }
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    let clone = ["clone", remote.url(), &text(to.root())];
+    // At the first file.
+    strace::kill_at(&to, "renameat2", 1, &clone).code(137);
+    let run = to.run_in(to.home(), &clone).code(4);
+    run.stderr_has(&format!(
+        "'checkpoint -C {} restore --resume'",
+        text(to.root())
+    ));
+    to.ok("restore --resume");
+    to.tree().assert_is(&sandbox.tree(), "the clone");
 }
 
 /// Passes on what a client and a server say, and cuts the connection after so many bytes.
