@@ -73,10 +73,13 @@ impl CloneArgs {
         signals::install(&context.interrupt);
         let is_watched = cmd.printer.talks_to_a_person();
         let _showing = is_watched.then(|| cmd.printer.show_progress(&context));
-        let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
-        let done = transferred(cloned);
-        // What is named next is to be done there.
-        Rc::make_mut(&mut cmd.printer.place).move_to(&place.dir);
+        let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd));
+        let is_there = |error: &Error| error.code == Code::RESTORE_PENDING;
+        if cloned.as_ref().err().is_none_or(is_there) {
+            // What is named next is to be done there.
+            Rc::make_mut(&mut cmd.printer.place).move_to(&place.dir);
+        }
+        let done = transferred(cloned?);
         cmd.print(&context, &done);
         cmd.print_pending_warnings(&context);
         Ok(done.exit)

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::bench::damaged::{self, Copy, Specimen};
 use crate::bench::sample::Draw;
 use crate::bench::watch::Watch;
-use crate::bench::{Git, Run, fixtures, sample};
+use crate::bench::{Git, Run, Sandbox, fixtures, sample};
 
 /// How much depends on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -532,4 +532,19 @@ fn why(cause: &(dyn std::any::Any + Send)) -> String {
     let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let long = cause.downcast_ref::<String>().cloned();
     long.or(short).unwrap_or_default()
+}
+
+#[test]
+fn a_word_that_is_mistyped_beside_damage_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let packs = || damaged::packs_of(&sandbox.store());
+    let first = packs();
+    sandbox.write("a", "2").create("two");
+    for pack in packs().iter().filter(|pack| !first.contains(pack)) {
+        fixtures::remove(pack);
+    }
+    sandbox
+        .fails(6, "show threee")
+        .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
 }

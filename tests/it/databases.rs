@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::bench::sample::{Draw, is_full};
-use crate::bench::{Sandbox, given, limit, strace};
+use crate::bench::{Sandbox, limit};
 use crate::partial;
 
 const SHOP: &str = "data/shop.db";
@@ -464,66 +463,6 @@ fn two_equal_savepoints_a_moment_apart_are_one_and_a_commit_between_makes_two() 
     step(&db);
     sandbox.at("2026-03-24T13:00:00.7Z");
     assert_ne!(savepoint(&sandbox, &[]), first);
-}
-
-/// Makes a checkpoint of a file and a database, and kills its restore at the `nth` of some calls.
-fn killed(mode: &str, calls: &str, nth: usize) -> (Sandbox, Connection, i32) {
-    let sandbox = Sandbox::new();
-    let db = make(&sandbox.path(SHOP), mode);
-    sandbox.write("data/notes", "1");
-    let id = savepoint(&sandbox, &["--scope", "data"]);
-    (0..50).for_each(|_| step(&db));
-    sandbox.write("data/notes", "2");
-    let run = strace::kill_at(&sandbox, calls, nth, &["restore", &id, "--yes"]);
-    (sandbox, db, run.code)
-}
-
-fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
-    given!(if strace::available());
-    let (mut pending, mut at_the_database) = (0, 0);
-    for calls in [
-        "pwrite64,write,ftruncate",
-        "fsync,fdatasync,unlink,renameat2",
-    ] {
-        let (mut nth, mut draw) = (1, Draw::new());
-        loop {
-            let (sandbox, db, code) = killed(mode, calls, nth);
-            let when = format!("{mode}: killed at {calls} number {nth}");
-            if code == 0 {
-                break;
-            }
-            assert_eq!(code, 137, "{when}");
-            if sandbox.status()["pending"].is_null() {
-                let now = (state_of(&db), &*sandbox.read("data/notes"));
-                assert!([(50, "2"), (0, "1")].contains(&now), "{when}: {now:?}");
-            } else {
-                pending += 1;
-                at_the_database += u32::from(sandbox.read("data/notes") == "1");
-                sandbox.run(way_out).success();
-                let notes = sandbox.read("data/notes");
-                assert_eq!((state_of(&db), &*notes), expected, "{when}");
-                assert!(sandbox.status()["pending"].is_null(), "{when}");
-                sandbox.ok("create -r after");
-                assert_no_scratch(&sandbox);
-            }
-            let step = draw.below(2 + nth / 3);
-            nth += 1 + if is_full() { nth / 8 } else { step };
-        }
-    }
-    println!("{mode}: {at_the_database} of {pending} pending restores had the files done");
-    assert!(at_the_database > if is_full() { 2 } else { 0 });
-}
-
-#[test]
-fn a_restore_killed_anywhere_is_finished_by_resume() {
-    sweep("WAL", &["restore", "--resume"], (0, "1"));
-    sweep("DELETE", &["restore", "--resume"], (0, "1"));
-}
-
-#[test]
-fn a_restore_killed_anywhere_is_taken_back_by_undo() {
-    sweep("WAL", &["undo", "--yes"], (50, "2"));
-    sweep("DELETE", &["undo", "--yes"], (50, "2"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! rest.
 
 use crate::bench::terminal::with_keyboard;
-use crate::bench::{Git, Sandbox, given, strace};
+use crate::bench::{Sandbox, given, strace};
 
 fn with(count: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
@@ -54,59 +54,6 @@ fn pending_restore() -> (Sandbox, String, String) {
         }
     }
     panic!("no restore was left pending");
-}
-
-#[test]
-fn a_deletion_of_all_that_is_killed_leaves_the_store_or_none() {
-    given!(if strace::available());
-    let calls = "renameat2,renameat,rename,unlinkat,unlink,rmdir,fsync";
-    for at in [1, 2, 3, 5, 8, 13, 21] {
-        let (sandbox, ids) = with(2);
-        let run = strace::kill_at(&sandbox, calls, at, &["delete", "--all", "--yes"]);
-        let left = sandbox.listed_ids();
-        assert!(
-            left.is_empty() || left == [ids[1].clone(), ids[0].clone()],
-            "{left:?} after {run}"
-        );
-        assert_eq!(sandbox.store().exists(), !left.is_empty());
-        sandbox.ok("delete --all --yes");
-        let folder = sandbox.store().parent().expect("a folder").to_path_buf();
-        assert_eq!(folder.read_dir().expect("it can be listed").count(), 0);
-    }
-}
-
-#[test]
-fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
-    given!(if strace::available());
-    for calls in [
-        "renameat2,renameat,rename",
-        "unlinkat,unlink",
-        "fsync,fdatasync",
-    ] {
-        for at in 1..60 {
-            let (sandbox, ids) = with(3);
-            let run = strace::kill_at(&sandbox, calls, at, &["delete", &ids[1], &ids[2], "--yes"]);
-            let left = sandbox.listed_ids();
-            let how = format!("{calls} {at}");
-            assert!(left.contains(&ids[0]), "{how}: it was not named");
-            for id in &left {
-                sandbox.ok(format!("show {id}"));
-            }
-            sandbox.ok("prune");
-            assert_eq!(sandbox.listed_ids(), left, "{how}: one came back");
-            if let Some(git) = Git::find(sandbox.root()) {
-                git.with("GIT_DIR", sandbox.store())
-                    .ok("fsck --full --strict");
-            }
-            sandbox.write("a", "more");
-            sandbox.create("more");
-            sandbox.restore(&ids[0]).success();
-            if run.code == 0 {
-                assert_eq!(left, [ids[0].clone()]);
-                break;
-            }
-        }
-    }
 }
 
 #[test]

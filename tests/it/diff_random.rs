@@ -5,7 +5,7 @@ use crate::bench::os::OsStrExt as _;
 use crate::bench::os::PermissionsExt as _;
 use std::path::Path;
 
-use crate::bench::{Git, Sandbox, cases, fixtures};
+use crate::bench::{Git, Sandbox, cases, fixtures, given};
 use crate::diff_oracle::{PLAIN, Twins, assert_same_patch, raw};
 use crate::roundtrip::generator::Random;
 
@@ -128,9 +128,7 @@ fn place(root: &Path, random: &mut Random) {
 #[test]
 fn patch_counts_and_names_are_those_of_git() {
     let sandbox = Sandbox::new();
-    let Some(git) = Git::find(sandbox.home()) else {
-        return;
-    };
+    let git = given!(Git::find(sandbox.home()));
     let mut random = Random::from_environment();
     let twins = Twins::new(sandbox.top().join("twins"));
     let scratch = sandbox.top().join("scratch");

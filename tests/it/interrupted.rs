@@ -1,15 +1,11 @@
-//! A restore or a create killed at any moment: the next command reports it, and each way out ends
-//! where it says.
+//! A restore that was killed, and what other commands do meanwhile. `tests/siege` kills at every call,
+//! and takes each way out.
 
-use crate::bench::{Run, Sandbox, fixtures, sample, strace, tree::Tree};
+use crate::bench::{Run, Sandbox, fixtures, given, strace, tree::Tree};
 use crate::ctrl_c::leftovers;
 
 /// System calls at which a restore is killed.
 const RENAMES: &str = "renameat2,renameat,rename";
-const REMOVALS: &str = "unlinkat,unlink,rmdir";
-const OTHERS: &str = "mkdirat,fchmodat,fchmod,symlinkat,linkat";
-/// Upper bound on calls of one kind; more mean that the loop does not end by itself.
-const MOST_CALLS: usize = 200;
 
 struct Story {
     sandbox: Sandbox,
@@ -61,160 +57,29 @@ fn story() -> Story {
     }
 }
 
-/// What a killed restore left behind.
-#[derive(PartialEq, Eq, Debug)]
-enum Left {
-    /// Nothing had begun, or everything was done.
-    Nothing,
-    Pending,
-}
-
 impl Story {
-    fn kill(&self, calls: &str, nth: usize) -> Run {
-        strace::kill_at(
-            &self.sandbox,
-            calls,
-            nth,
-            &["restore", &self.target_id, "--yes"],
-        )
-    }
-
-    /// Checks what every command reports after the kill.
-    fn look(&self, when: &str) -> Left {
-        let status = self.sandbox.ok("status --json");
-        if status.data()["pending"].is_null() {
-            // The stage may still be there; the next command that writes clears it.
-            let now = self
-                .sandbox
-                .tree()
-                .without(|path| path.starts_with(b".checkpoint-stage-"));
-            let whole = now == self.former || now == self.target;
-            assert!(
-                whole,
-                "{when}: nothing is pending, but the directory is neither\n{}",
-                self.former.diff(&now).join("\n")
-            );
-            return Left::Nothing;
-        }
-        let pending = status.data()["pending"].clone();
-        assert!(
-            pending["target"].to_string().contains(&self.target_id),
-            "{when}: {pending}"
-        );
-        assert!(
-            !status.warning_codes().is_empty(),
-            "{when}: status does not warn"
-        );
-        let list = self.sandbox.ok("list --json");
-        assert!(
-            !list.warning_codes().is_empty(),
-            "{when}: list does not warn"
-        );
-        let before = self.sandbox.tree();
-        for args in [
-            &["restore", &self.target_id, "--yes", "--json"][..],
-            &["redo", "--yes", "--json"],
-        ] {
-            let refused = self.sandbox.run(args).code(4);
-            assert_eq!(refused.error_code(), "restore_pending", "{when}");
-        }
-        self.sandbox.tree().assert_is(&before, when);
-        Left::Pending
+    fn kill(&self, nth: usize) -> Run {
+        let restore = ["restore", &self.target_id, "--yes"];
+        strace::kill_at(&self.sandbox, RENAMES, nth, &restore)
     }
 }
 
-/// Kills at the first, second, … call of a kind, and takes the same way out each time.
-fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
-    let mut pending = 0;
-    for nth in sample::calls(MOST_CALLS) {
+/// A story whose restore was killed half-way.
+fn pending_story() -> Story {
+    for nth in (1..).step_by(2) {
         let story = story();
-        let when = format!("killed at {calls} number {nth}");
-        let run = story.kill(calls, nth);
-        if run.code == 0 {
-            story
-                .sandbox
-                .tree()
-                .assert_is(&story.target, "the restore that nobody killed");
-            println!(
-                "{calls}: {} kills, {pending} left a pending restore",
-                nth - 1
-            );
-            return;
+        assert_ne!(story.kill(nth).code, 0, "no kill left a pending restore");
+        if !story.sandbox.status()["pending"].is_null() {
+            return story;
         }
-        assert_eq!(run.code, 137, "{when}\n{run}");
-        if story.look(&when) == Left::Pending {
-            pending += 1;
-            story.sandbox.ok("prune --keep 1 --yes");
-            let run = story.sandbox.run(way_out).success();
-            // An interrupted restore that was called off is no step that could be redone.
-            assert!(!run.stderr.contains("checkpoint redo"), "{when}\n{run}");
-            story.sandbox.tree().assert_is(end(&story), &when);
-            assert!(
-                story.sandbox.status()["pending"].is_null(),
-                "{when}: still pending"
-            );
-        }
-        story.sandbox.restore(&story.target_id).success();
-        story.sandbox.tree().assert_is(&story.target, &when);
     }
-    panic!("more than {MOST_CALLS} calls of {calls}");
-}
-
-fn resume(calls: &str) {
-    if strace::available() {
-        sweep(calls, &["restore", "--resume"], |story| &story.target);
-    }
-}
-
-fn undo(calls: &str) {
-    if strace::available() {
-        sweep(calls, &["undo", "--yes"], |story| &story.former);
-    }
-}
-
-#[test]
-fn killed_between_two_renames_resume_ends_at_the_target() {
-    resume(RENAMES);
-}
-
-#[test]
-fn killed_between_two_renames_undo_ends_at_the_former_state() {
-    undo(RENAMES);
-}
-
-#[test]
-fn killed_between_two_removals_resume_ends_at_the_target() {
-    resume(REMOVALS);
-}
-
-#[test]
-fn killed_between_two_removals_undo_ends_at_the_former_state() {
-    undo(REMOVALS);
-}
-
-#[test]
-fn killed_while_making_directories_and_modes_resume_ends_at_the_target() {
-    resume(OTHERS);
-}
-
-#[test]
-fn killed_while_making_directories_and_modes_undo_ends_at_the_former_state() {
-    undo(OTHERS);
+    unreachable!("it ends without a kill")
 }
 
 #[test]
 fn a_resume_keeps_to_the_plan_that_was_shown() {
-    if !strace::available() {
-        return;
-    }
-    let story = (1..MOST_CALLS)
-        .map(|nth| {
-            let story = story();
-            assert_ne!(story.kill(RENAMES, nth).code, 0, "no kill left a restore");
-            story
-        })
-        .find(|story| !story.sandbox.status()["pending"].is_null())
-        .expect("one is left in the middle");
+    given!(if strace::available());
+    let story = pending_story();
     let plan = || {
         let shown = ["restore", "--resume", "--dry-run", "--json"];
         let run = story.sandbox.run(&shown).success();
@@ -242,10 +107,8 @@ fn a_resume_keeps_to_the_plan_that_was_shown() {
 
 #[test]
 fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
-    if !strace::available() {
-        return;
-    }
-    for nth in sample::calls(MOST_CALLS) {
+    given!(if strace::available());
+    for nth in (1..).step_by(2) {
         let story = story();
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.write("changed", "3").write("made since", "x");
@@ -255,11 +118,8 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
             run.json()["data"].clone()
         };
         let before = steps();
-        assert_ne!(
-            story.kill(RENAMES, nth).code,
-            0,
-            "no kill left a restore that had not begun"
-        );
+        let run = story.kill(nth);
+        assert_ne!(run.code, 0, "no kill left one that had not begun");
         let stage = std::fs::read_to_string(story.sandbox.store().join("checkpoint/journal"))
             .unwrap_or_default();
         if !stage.contains("preparing") {
@@ -282,27 +142,13 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
     }
 }
 
-/// A story killed as late as possible while still pending.
-fn pending_story() -> Option<Story> {
-    let mut latest = None;
-    for nth in sample::calls(MOST_CALLS) {
-        let story = story();
-        if story.kill(RENAMES, nth).code == 0 {
-            return latest;
-        }
-        if story.look("looking for a pending restore") == Left::Pending {
-            latest = Some(story);
-        }
-    }
-    latest
-}
-
 #[test]
 fn while_a_restore_is_pending_create_works_and_is_flagged() {
-    if !strace::available() {
-        return;
-    }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    given!(if strace::available());
+    let story = pending_story();
+    let restore = format!("restore {} --yes --json", story.target_id);
+    let refused = story.sandbox.fails(4, restore);
+    assert_eq!(refused.error_code(), "restore_pending");
     story.sandbox.write("typed-meanwhile", "t");
     let run = story.sandbox.ok("create --json --reason meanwhile");
     assert!(
@@ -313,6 +159,7 @@ fn while_a_restore_is_pending_create_works_and_is_flagged() {
     let prune = ["prune", "--dry-run", "--json"];
     let pruned = story.sandbox.run(&prune).success();
     assert_eq!(pruned.warning_codes(), ["restore_pending"], "{pruned}");
+    story.sandbox.ok("prune --keep 1 --yes");
     story.sandbox.ok("restore --resume");
     let without = story
         .sandbox
@@ -323,10 +170,8 @@ fn while_a_restore_is_pending_create_works_and_is_flagged() {
 
 #[test]
 fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
-    if !strace::available() {
-        return;
-    }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    given!(if strace::available());
+    let story = pending_story();
     let sandbox = &story.sandbox;
     sandbox.write("changed", "typed meanwhile");
     let is_stage = |path: &[u8]| path.starts_with(b".checkpoint-stage");
@@ -355,6 +200,16 @@ fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
 }
 
 #[test]
+fn a_pending_restore_that_was_called_off_is_no_step_that_could_be_redone() {
+    given!(if strace::available());
+    let story = pending_story();
+    story.sandbox.ok("prune --keep 1 --yes");
+    let run = story.sandbox.undo().success();
+    assert!(!run.stderr.contains("checkpoint redo"), "{run}");
+    story.sandbox.tree().assert_is(&story.former, "called off");
+}
+
+#[test]
 fn resume_without_a_pending_restore_finds_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
@@ -363,88 +218,9 @@ fn resume_without_a_pending_restore_finds_nothing() {
 }
 
 #[test]
-fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
-    if !strace::available() {
-        return;
-    }
-    for nth in sample::calls(MOST_CALLS) {
-        let sandbox = Sandbox::new();
-        sandbox.write("a", "1");
-        let first = sandbox.create("first");
-        sandbox.write("a", "2");
-        let run = strace::kill_at(&sandbox, RENAMES, nth, &["create", "--reason", "second"]);
-        let listed = sandbox.listed();
-        assert!(!sandbox.has_damage() && !listed.is_empty(), "{run}");
-        let printed = run.stdout.trim_end();
-        assert!(
-            printed.is_empty() || listed[0]["short"] == printed,
-            "a printed id is not listed\n{run}"
-        );
-        sandbox.write("a", "3");
-        sandbox.create("third");
-        sandbox.restore(&first).success();
-        assert_eq!(sandbox.read("a"), "1");
-        if run.code == 0 {
-            return;
-        }
-    }
-}
-
-/// Kills the way out of an interrupted restore at each of its calls; taken once more, it ends where
-/// it says.
-fn sweep_again(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
-    for nth in sample::calls(MOST_CALLS) {
-        let story = story();
-        assert_eq!(story.kill("renameat2", 4).code, 137);
-        assert_eq!(story.look("cut off in the middle"), Left::Pending);
-        let when = format!("{way_out:?} killed at {calls} number {nth}");
-        let run = strace::kill_at(&story.sandbox, calls, nth, way_out);
-        assert!(matches!(run.code, 0 | 137), "{when}\n{run}");
-        if !story.sandbox.status()["pending"].is_null() {
-            story.sandbox.run(way_out).success();
-        }
-        let now = story
-            .sandbox
-            .tree()
-            .without(|path| path.starts_with(b".checkpoint-stage-"));
-        now.assert_is(end(&story), &when);
-        assert!(
-            story.sandbox.status()["pending"].is_null(),
-            "{when}: still pending"
-        );
-        story.sandbox.restore(&story.target_id).success();
-        story.sandbox.tree().assert_is(&story.target, &when);
-        if run.code == 0 {
-            return;
-        }
-    }
-    panic!("more than {MOST_CALLS} calls of {calls}");
-}
-
-#[test]
-fn a_resume_that_is_killed_too_is_finished_by_the_next_one() {
-    if strace::available() {
-        for calls in [RENAMES, REMOVALS] {
-            sweep_again(calls, &["restore", "--resume"], |story| &story.target);
-        }
-    }
-}
-
-#[test]
-fn an_undo_that_is_killed_too_is_finished_by_the_next_one() {
-    if strace::available() {
-        for calls in [RENAMES, REMOVALS] {
-            sweep_again(calls, &["undo", "--yes"], |story| &story.former);
-        }
-    }
-}
-
-#[test]
 fn a_journal_of_another_store_is_not_believed() {
-    if !strace::available() {
-        return;
-    }
-    let story = pending_story().expect("some kill leaves a pending restore");
+    given!(if strace::available());
+    let story = pending_story();
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
     sandbox.write("a", "2").create("two");
@@ -488,86 +264,10 @@ fn a_journal_of_another_store_is_not_believed() {
 }
 
 const FLUSHES: &str = "fsync,fdatasync";
-const WRITES: &str = "write,pwrite64,writev";
-
-#[test]
-fn the_very_first_create_killed_anywhere_leaves_a_store_that_the_next_one_completes() {
-    if !strace::available() {
-        return;
-    }
-    for calls in ["mkdir,mkdirat", RENAMES, FLUSHES] {
-        for nth in sample::calls(MOST_CALLS) {
-            let sandbox = Sandbox::new();
-            sandbox.write("a", "1").write("d/b", "2");
-            let run = strace::kill_at(&sandbox, calls, nth, &["create", "--reason", "first"]);
-            let listed = sandbox.listed();
-            assert!(
-                listed.len() <= 1 && !sandbox.has_damage(),
-                "{calls} {nth}\n{run}"
-            );
-            let printed = run.stdout.trim_end();
-            assert!(
-                printed.is_empty() || listed[0]["short"] == printed,
-                "a printed id is not listed\n{run}"
-            );
-            sandbox.write("a", "2");
-            let second = sandbox.create("second");
-            sandbox.ok("verify --full");
-            sandbox.write("a", "3");
-            sandbox.restore(&second).success();
-            assert_eq!(sandbox.read("a"), "2", "{calls} {nth}");
-            if run.code == 0 {
-                break;
-            }
-        }
-    }
-}
-
-#[test]
-fn a_create_killed_while_it_writes_flushes_or_evicts_leaves_whole_checkpoints() {
-    if !strace::available() {
-        return;
-    }
-    for calls in [WRITES, FLUSHES, REMOVALS] {
-        for nth in sample::calls(MOST_CALLS) {
-            let sandbox = Sandbox::new();
-            for at in ["1", "2", "3"] {
-                sandbox.write("a", at).create(at);
-            }
-            sandbox.write("a", "4");
-            let run = strace::kill_at(
-                &sandbox,
-                calls,
-                nth,
-                &["create", "--reason", "4", "--keep", "2", "--yes"],
-            );
-            let listed = sandbox.listed();
-            assert!((2..=4).contains(&listed.len()), "{calls} {nth}\n{run}");
-            let printed = run.stdout.trim_end();
-            assert!(
-                printed.is_empty() || listed[0]["short"] == printed,
-                "a printed id is not listed\n{run}"
-            );
-            sandbox.ok("verify --full");
-            sandbox.write("a", "5").create("5");
-            for one in &listed {
-                sandbox
-                    .restore(one["id"].as_str().expect("an id"))
-                    .success();
-                assert_eq!(one["reason"], sandbox.read("a"), "{calls} {nth}");
-            }
-            if run.code == 0 {
-                break;
-            }
-        }
-    }
-}
 
 #[test]
 fn what_kills_in_a_row_leave_goes_with_the_next_create_and_prune() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
     for at in 0..16 {

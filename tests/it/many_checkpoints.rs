@@ -15,7 +15,7 @@ use checkpoint::model::session::provenance::Provenance;
 use crate::bench::damaged::{flip, packs_of, put};
 use crate::bench::git::Git;
 use crate::bench::trace::{Trace, trace};
-use crate::bench::{Sandbox, fixtures, strace};
+use crate::bench::{Sandbox, fixtures, given};
 
 const FEW: usize = 50;
 const MANY: usize = 2_000;
@@ -148,9 +148,7 @@ fn costs(count: usize) -> Option<Vec<(String, usize, u64, u64)>> {
 
 #[test]
 fn many_checkpoints_cost_little_more_than_a_few() {
-    let Some((few, many)) = costs(FEW).zip(costs(MANY)) else {
-        return;
-    };
+    let (few, many) = given!(costs(FEW).zip(costs(MANY)));
     let too_much: Vec<_> = few
         .iter()
         .zip(&many)
@@ -165,18 +163,9 @@ fn many_checkpoints_cost_little_more_than_a_few() {
     assert!(too_much.is_empty(), "few, then many: {too_much:?}");
 }
 
-/// Lets plain git pack all refs.
-fn pack(sandbox: &Sandbox) {
-    let git = git(sandbox).expect("it made the store");
-    git.ok("pack-refs --all");
-    assert!(files(sandbox).is_empty() && packed(sandbox).len() > 1);
-}
-
 #[test]
 fn refs_that_plain_git_packed_are_read_and_become_files_again() {
-    let Some(sandbox) = store_of(INDEXED) else {
-        return;
-    };
+    let sandbox = given!(store_of(INDEXED));
     let git = git(&sandbox).expect("it is there");
     let listed = ids(&sandbox);
     assert_eq!((files(&sandbox).len(), listed.len()), (INDEXED, INDEXED));
@@ -200,9 +189,7 @@ fn refs_that_plain_git_packed_are_read_and_become_files_again() {
 
 #[test]
 fn an_index_that_is_torn_lost_old_or_of_another_store_changes_no_answer() {
-    let Some((sandbox, other)) = store_of(INDEXED).zip(store_of(INDEXED + 7)) else {
-        return;
-    };
+    let (sandbox, other) = given!(store_of(INDEXED).zip(store_of(INDEXED + 7)));
     let index = sandbox.store().join(INDEX);
     let old = fs::read(&index).expect("it was made");
     for number in 0..10 {
@@ -273,9 +260,7 @@ fn strike_row(sandbox: &Sandbox, id: &str) {
 
 #[test]
 fn a_ref_that_plain_git_removes_or_adds_is_noticed_at_once() {
-    let Some(sandbox) = store_of(INDEXED) else {
-        return;
-    };
+    let sandbox = given!(store_of(INDEXED));
     let git = git(&sandbox).expect("it is there");
     let all = ids(&sandbox);
     for id in [&all[INDEXED - 9], &all[1]].map(String::clone) {
@@ -302,9 +287,7 @@ fn a_ref_that_plain_git_removes_or_adds_is_noticed_at_once() {
 
 #[test]
 fn a_checkpoint_in_the_index_is_pinned_deleted_evicted_and_restored_like_any() {
-    let Some(sandbox) = store_of(INDEXED) else {
-        return;
-    };
+    let sandbox = given!(store_of(INDEXED));
     let mut old = ids(&sandbox);
     old.reverse();
     sandbox.ok(format!("pin {}", old[0]));
@@ -353,9 +336,7 @@ fn a_checkpoint_in_the_index_is_pinned_deleted_evicted_and_restored_like_any() {
 
 #[test]
 fn a_limit_on_many_checkpoints_evicts_the_oldest_one_by_one() {
-    let Some(sandbox) = store_of(INDEXED) else {
-        return;
-    };
+    let sandbox = given!(store_of(INDEXED));
     sandbox.user_config(&format!("keep = {INDEXED}\n"));
     let before = ids(&sandbox);
     for number in 0..5 {
@@ -372,9 +353,7 @@ fn a_limit_on_many_checkpoints_evicts_the_oldest_one_by_one() {
 
 #[test]
 fn refs_that_git_packs_at_the_same_time_are_not_lost() {
-    let Some(sandbox) = store_of(INDEXED) else {
-        return;
-    };
+    let sandbox = given!(store_of(INDEXED));
     let git = git(&sandbox).expect("git made the store");
     let pinned: BTreeSet<String> = ids(&sandbox).into_iter().take(8).collect();
     let is_over = AtomicBool::new(false);
@@ -400,80 +379,6 @@ fn refs_that_git_packs_at_the_same_time_are_not_lost() {
     assert_eq!(listed.len(), INDEXED + pinned.len());
 }
 
-#[test]
-fn unpacking_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
-    if !strace::available() {
-        return;
-    }
-    let Some(sandbox) = store_of(12) else {
-        return;
-    };
-    let before = ids(&sandbox);
-    pack(&sandbox);
-    let aside = sandbox.top().join("aside");
-    fixtures::copy_tree(&sandbox.store(), &aside);
-    let create = ["create", "-r", "that unpacks"];
-    for (calls, is_kill) in [
-        ("rename,renameat,renameat2", true),
-        ("link,linkat", true),
-        ("fsync,fdatasync", true),
-        ("unlink,unlinkat", true),
-        ("write,pwrite64", false),
-    ] {
-        for nth in 1.. {
-            sandbox.write("f7", format!("{calls} {nth}"));
-            let run = if is_kill {
-                strace::kill_at(&sandbox, calls, nth, &create)
-            } else {
-                strace::failing_from(&sandbox, calls, "ENOSPC", nth, &create)
-            };
-            let what = format!("{calls} number {nth}\n{run}");
-            let now = ids(&sandbox);
-            assert!(now.ends_with(&before) && now.len() <= 13, "{what}");
-            sandbox.write("f7", "next").create("next");
-            let now = ids(&sandbox);
-            assert!(now.ends_with(&before), "{what}");
-            assert!(!sandbox.store().join("packed-refs.lock").exists(), "{what}");
-            has_right_manifest(&sandbox);
-            sandbox.ok("verify");
-            fs::remove_dir_all(sandbox.store()).expect("a copy can go");
-            fixtures::copy_tree(&aside, &sandbox.store());
-            if run.code == 0 && run.stderr.lines().count() == 1 {
-                assert!(nth > 1, "nothing happened\n{run}");
-                break;
-            }
-            assert!(nth < 1000, "there is no end of {calls}");
-        }
-    }
-}
-
-#[test]
-fn a_packed_ref_is_dropped_on_a_full_disk() {
-    if !strace::available() {
-        return;
-    }
-    let Some(sandbox) = store_of(12) else {
-        return;
-    };
-    let gone = ids(&sandbox)[7].clone();
-    pack(&sandbox);
-    let aside = sandbox.top().join("aside");
-    fixtures::copy_tree(&sandbox.store(), &aside);
-    for nth in 1.. {
-        let delete = ["delete", &gone, "--yes"];
-        let run = strace::failing_nth(&sandbox, "write", "ENOSPC", nth, &delete);
-        if run.stderr.contains("to standard output") {
-            assert!(nth > 3, "nothing was written before the answer\n{run}");
-            break;
-        }
-        assert_eq!(run.code, 0, "write number {nth}\n{run}");
-        assert_eq!(ids(&sandbox).len(), 11, "write number {nth}\n{run}");
-        sandbox.ok("verify");
-        fs::remove_dir_all(sandbox.store()).expect("a copy can go");
-        fixtures::copy_tree(&aside, &sandbox.store());
-    }
-}
-
 /// The pack of an object, and the start of its entry.
 fn place_of(sandbox: &Sandbox, git: &Git, id: &str) -> (PathBuf, usize) {
     let found = packs_of(&sandbox.store()).into_iter().find_map(|pack| {
@@ -486,9 +391,7 @@ fn place_of(sandbox: &Sandbox, git: &Git, id: &str) -> (PathBuf, usize) {
 
 #[test]
 fn a_checkpoint_in_the_index_that_cannot_be_read_is_named_and_stays() {
-    let Some(sandbox) = store_of(INDEXED) else {
-        return;
-    };
+    let sandbox = given!(store_of(INDEXED));
     let git = git(&sandbox).expect("git made the store");
     let all = ids(&sandbox);
     let (lost, other) = (&all[INDEXED - 4], &all[INDEXED - 10]);

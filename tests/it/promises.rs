@@ -112,7 +112,7 @@ fn quoted(text: &str) -> Vec<&str> {
 }
 
 /// Whether there is a test of this name, a part of a story such as `story pin: Pinning twice`, or a
-/// `transcript` of `formats`.
+/// `transcript` of `formats`, or a scenario of the siege such as `siege: prune`.
 fn is_test(name: &str) -> bool {
     if let Some((file, title)) = name
         .strip_prefix("story ")
@@ -125,6 +125,11 @@ fn is_test(name: &str) -> bool {
     if let Some(file) = name.strip_prefix("transcript ") {
         let path = source::package().join(format!("tests/it/formats/{file}.txt"));
         return path.exists();
+    }
+    if let Some(scenario) = name.strip_prefix("siege: ") {
+        let path = source::package().join("tests/siege/scenario.rs");
+        let table = std::fs::read_to_string(path).unwrap_or_default();
+        return table.contains(&format!("\"{scenario}\","));
     }
     let (top, name) = match name.strip_prefix(UNIT) {
         Some(name) => ("src", name),

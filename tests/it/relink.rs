@@ -75,40 +75,6 @@ fn a_new_directory_with_the_inode_of_a_removed_one_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_relink_killed_at_any_call_loses_nothing() {
-    given!(if strace::available());
-    for nth in 1..60 {
-        let sandbox = project();
-        let (before, old) = (
-            ids_in(&sandbox, sandbox.root()),
-            sandbox.root().display().to_string(),
-        );
-        let moved = move_away(&sandbox);
-        let first = sandbox.run_in(&moved, &["create", "-r", "here", "--json"]);
-        let first = first.success().data()["id"]
-            .as_str()
-            .expect("an id")
-            .to_owned();
-        let here = moved.display().to_string();
-        let words = ["-C", &here, "relink", &old, "--yes"];
-        let run = strace::kill_at(&sandbox, "/^(rename|unlink|link|fsync)", nth, &words);
-        if run.code != 0 {
-            let again = sandbox.run_in(&moved, &["relink", "../work", "--yes"]);
-            assert!(matches!(again.code, 0 | 3), "{again}");
-        }
-        let expected = [vec![first], before].concat();
-        assert_eq!(ids_in(&sandbox, &moved), expected, "killed at call {nth}");
-        sandbox
-            .run_in(&moved, &["restore", "two", "--yes"])
-            .success();
-        if run.code == 0 {
-            return;
-        }
-    }
-    panic!("the relink made more calls than were tried");
-}
-
-#[test]
 fn a_create_in_the_moment_of_a_relink_loses_nothing() {
     given!(if strace::available());
     for nth in 1..8 {

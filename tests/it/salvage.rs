@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::bench::damaged::{damaged_copies, packs_of, put};
-use crate::bench::{Sandbox, Tree, fixtures, given, limit, sample, strace};
+use crate::bench::damaged::damaged_copies;
+use crate::bench::{Sandbox, Tree, fixtures, given, limit, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
@@ -41,37 +41,6 @@ fn a_socket_in_place_of_a_file_stops_no_create() {
         sandbox.restore(&first).success();
         sandbox.tree().assert_is(&tree, name);
         sandbox.ok("verify --full");
-    }
-}
-
-#[test]
-fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
-    given!(if strace::available());
-    for (call, most) in [
-        ("rename,renameat,renameat2", 12),
-        ("fsync", 12),
-        ("unlink,unlinkat", 6),
-        ("mkdir,mkdirat", 6),
-    ] {
-        for nth in sample::calls(most) {
-            let (sandbox, first, tree) = story();
-            let pack = packs_of(&sandbox.store())
-                .into_iter()
-                .min_by_key(|path| path.metadata().unwrap().len())
-                .unwrap();
-            put(&pack, &fs::read(&pack).unwrap()[..60]);
-            let _ = strace::kill_at(&sandbox, call, nth, &["verify", "--repair"]);
-            let how = format!("killed at {call} {nth}");
-            let repaired = sandbox.cmd("verify --repair");
-            assert!(matches!(repaired.code, 0 | 6), "{how}: {repaired}");
-            sandbox.ok("verify --full");
-            sandbox.restore(&first).success();
-            sandbox.tree().assert_is(&tree, &how);
-            let beside = fs::read_dir(sandbox.store().parent().unwrap()).unwrap();
-            let names = beside.map(|entry| entry.unwrap().file_name().display().to_string());
-            let fresh: Vec<String> = names.filter(|name| name.contains(".fresh-")).collect();
-            assert!(fresh.is_empty(), "{how}: {fresh:?}");
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::bench::{Run, Sandbox, Tree, skipped, strace};
+use crate::bench::{Run, Sandbox, Tree, given, skipped, strace};
 
 const OTHERS: &str = "{\n  \"hooks\": { \"Mine\": [] }\n}\n";
 const RENAMES: &str = "rename,renameat,renameat2";
@@ -31,9 +31,7 @@ fn outcomes(run: &Run, sandbox: &Sandbox, agent: &str) -> Vec<(String, String)> 
 
 #[test]
 fn a_removal_that_fails_goes_on_the_next_time() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for text in [OTHERS, "{}\n"] {
         let sandbox = Sandbox::new();
         let hooks = sandbox.home().join(".codex/hooks.json");
@@ -63,9 +61,7 @@ fn a_removal_that_fails_goes_on_the_next_time() {
 
 #[test]
 fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let cases = [
         ("ENOSPC", "free some space"),
         ("EROFS", "may not write there"),
@@ -97,6 +93,34 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
         assert!(hint.contains("checkpoint setup codex --yes"), "{run}");
         sandbox.ok("setup codex --yes");
     }
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_named_and_stay() {
+    given!(if strace::available());
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.home().join(".codex/hooks.json");
+    sandbox.write(&hooks, OTHERS);
+    let before = Tree::capture(sandbox.home());
+    sandbox.ok("setup codex --yes");
+    let copy = hooks.with_file_name("hooks.json.before-checkpoint");
+    let skill = sandbox.home().join(".agents/skills/checkpoint/SKILL.md");
+    let texts = || [&hooks, &copy, &skill].map(|path| sandbox.read(path));
+    let written = texts();
+    for (path, error, words) in [
+        (&hooks, "EIO", "-v"),
+        (&hooks, "EACCES", "--remove"),
+        (&skill, "EROFS", "--remove"),
+        (&copy, "EIO", "--remove"),
+    ] {
+        let args = ["setup", "codex", "--yes", words];
+        let run = strace::failing_at_path(&sandbox, path, "openat", error, "1", &args).code(1);
+        run.stdout_has(&format!("left     {}: ", path.display()));
+        sandbox.ok("setup codex --yes");
+        assert_eq!(texts(), written, "{}", path.display());
+    }
+    sandbox.ok("setup codex --remove --yes");
+    assert_eq!(Tree::capture(sandbox.home()), before);
 }
 
 #[test]
@@ -220,9 +244,7 @@ fn where_plugins_are_forbidden_the_hooks_go_into_the_settings_and_back() {
         "$0" setup --remove --yes
         code=0; "$0" setup claude --yes > d || code=$?; echo "forbidden $code"
         grep "$m: its allowManagedHooksOnly" d"#;
-    let Some(run) = with_managed_settings(&sandbox, script) else {
-        return;
-    };
+    let run = given!(with_managed_settings(&sandbox, script));
     let said = "blockedMarketplaces in /etc/claude-code/managed-settings.d/1.json";
     let run = run.stdout_has(said).stdout_has("forbidden 1");
     assert_eq!(Tree::capture(sandbox.home()), before, "{run}");

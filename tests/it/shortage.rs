@@ -1,17 +1,11 @@
-//! Shortage and failing calls: room, descriptors, memory, flushes, write permission, calls that a
-//! system lacks. Nothing is half-made, and the next command works.
+//! Shortage: room, descriptors, memory, write permission, calls that a system lacks. Nothing is
+//! half-made, and the next command works. `tests/siege` lets single calls fail.
 
 use std::path::PathBuf;
 
 use crate::bench::trace::{Call, trace};
-use crate::bench::{Run, Sandbox, Tree, fixtures, sample, skipped, strace};
+use crate::bench::{Run, Sandbox, Tree, fixtures, given, skipped, strace};
 use crate::ctrl_c::leftovers;
-
-const WRITES: &str = "write,pwrite64,writev";
-const FLUSHES: &str = "fsync,fdatasync";
-const RENAMES: &str = "rename,renameat,renameat2";
-/// Upper bound on calls of one kind; more mean that a loop does not end by itself.
-const MOST_CALLS: usize = 200;
 
 struct Story {
     sandbox: Sandbox,
@@ -55,13 +49,6 @@ fn story() -> Story {
 }
 
 impl Story {
-    /// The present directory without the stage of an interrupted restore.
-    fn now(&self) -> Tree {
-        self.sandbox
-            .tree()
-            .without(|path| path.starts_with(b".checkpoint-stage-"))
-    }
-
     /// Asserts that everything listed is whole, nothing is left over, and the next commands work.
     fn goes_on(&self, when: &str) {
         let sandbox = &self.sandbox;
@@ -94,134 +81,6 @@ fn tells_the_truth(story: &Story, run: &Run, when: &str) {
             run.stdout.trim_end(),
             "{when}\n{run}"
         );
-    }
-}
-
-#[test]
-fn a_create_without_room_makes_none_and_the_next_one_works() {
-    if !strace::available() {
-        return;
-    }
-    for (calls, error, step) in [
-        (WRITES, "ENOSPC", 1),
-        (WRITES, "EDQUOT", 5),
-        (WRITES, "EFBIG", 5),
-        (RENAMES, "ENOSPC", 1),
-        (FLUSHES, "ENOSPC", 1),
-    ] {
-        let mut failed = 0;
-        for nth in (1..=MOST_CALLS).step_by(step) {
-            let (story, when) = (story(), format!("{error} from {calls} number {nth} on"));
-            let run = strace::failing_from(&story.sandbox, calls, error, nth, &CREATE);
-            if !strace::has_struck(&story.sandbox) {
-                break;
-            }
-            failed += usize::from(run.code == 1);
-            // Even if the id could not be printed, the checkpoint may exist.
-            tells_the_truth(&story, &run, &when);
-            story.goes_on(&when);
-        }
-        assert!(failed > 0, "no create ran out of room at {calls}");
-    }
-}
-
-#[test]
-fn a_flush_or_a_rename_that_fails_once_costs_that_create_at_most() {
-    if !strace::available() {
-        return;
-    }
-    for calls in [FLUSHES, RENAMES] {
-        let mut failed = 0;
-        for nth in 1..=MOST_CALLS {
-            let (story, when) = (story(), format!("EIO at {calls} number {nth}"));
-            let run = strace::failing_nth(&story.sandbox, calls, "EIO", nth, &CREATE);
-            if !strace::has_struck(&story.sandbox) {
-                break;
-            }
-            tells_the_truth(&story, &run, &when);
-            failed += usize::from(run.code == 1);
-            story.goes_on(&when);
-        }
-        assert!(failed > 1, "{failed} creates failed at {calls}");
-    }
-}
-
-#[test]
-fn a_restore_without_room_changes_nothing() {
-    if !strace::available() {
-        return;
-    }
-    let mut unchanged = 0;
-    for nth in (1..=MOST_CALLS).step_by(2) {
-        let (story, when) = (story(), format!("no room from write number {nth} on"));
-        let run = strace::failing_from(
-            &story.sandbox,
-            WRITES,
-            "ENOSPC",
-            nth,
-            &["restore", &story.first, "--yes"],
-        );
-        if !strace::has_struck(&story.sandbox) {
-            break;
-        }
-        let is_pending = !story.sandbox.status()["pending"].is_null();
-        if story.now() == story.former {
-            unchanged += 1;
-            assert!(run.code == 1 && !is_pending, "{when}\n{run}");
-        } else {
-            // It was done before the room was gone; where that could not be recorded, the journal
-            // was removed all the same.
-            story.sandbox.tree().assert_is(&story.target, &when);
-            assert!(!is_pending, "{when}\n{run}");
-        }
-        story.sandbox.restore(&story.first).success();
-        story.sandbox.tree().assert_is(&story.target, &when);
-        story.goes_on(&when);
-    }
-    assert!(
-        unchanged > 2,
-        "{unchanged} restores ran out of room before they changed anything"
-    );
-}
-
-#[test]
-fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
-    if !strace::available() {
-        return;
-    }
-    // A filter may report that `renameat2` is not permitted, so another call is used.
-    for (calls, error) in [
-        ("renameat2", "EACCES"),
-        ("renameat2", "EPERM"),
-        ("symlinkat", "EPERM"),
-        ("mkdirat", "EPERM"),
-        ("fchmod,fchmodat", "EPERM"),
-        ("unlinkat", "EPERM"),
-    ] {
-        for nth in sample::calls(MOST_CALLS) {
-            let (story, when) = (story(), format!("{error} at {calls} number {nth}"));
-            let run = strace::failing_nth(
-                &story.sandbox,
-                calls,
-                error,
-                nth,
-                &["restore", &story.first, "--yes"],
-            );
-            if !strace::has_struck(&story.sandbox) {
-                assert!(nth > 1, "a restore makes no {calls}");
-                break;
-            }
-            assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
-            let expected = if run.code == 0 {
-                &story.target
-            } else {
-                &story.former
-            };
-            story.now().assert_is(expected, &when);
-            assert!(story.sandbox.status()["pending"].is_null(), "{when}\n{run}");
-            story.sandbox.restore(&story.first).success();
-            story.sandbox.tree().assert_is(&story.target, &when);
-        }
     }
 }
 
@@ -263,9 +122,7 @@ fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
         "$0" verify --full > /dev/null
         rm data; "$0" restore five --yes > /dev/null
         cmp data "$HOME/before""#;
-    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
-        return;
-    };
+    let run = given!(on_a_small_disk(&sandbox, "size=12m", script));
     assert_eq!(run.stdout, "create 1\nrestore 1\nlisted 3\n", "{run}");
     assert!(run.stderr.contains("No space left"), "{run}");
 }
@@ -284,9 +141,7 @@ fn what_is_said_to_give_room_gives_it() {
         rm "$b/fill"; "$0" create -q -r two > /dev/null; new; "$0" create -q -r three > /dev/null
         fill; new; "$0" create -q -r four > /dev/null 2> "$HOME/err" || typed
         "$0" create -q -r four > /dev/null; "$0" delete three --yes > /dev/null"#;
-    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
-        return;
-    };
+    let run = given!(on_a_small_disk(&sandbox, "size=12m", script));
     let said =
         "free some space on that disk first: a prune would free none\ncheckpoint prune --keep 1\n";
     assert_eq!(run.stdout, said, "{run}");
@@ -303,9 +158,7 @@ fn what_a_full_disk_does_not_let_go_is_named_and_no_prune_is_promised() {
         "$0" prune --yes 2>&1 | grep -c 'nothing needs any more failed'
         new; "$0" create -q -r 9 > /dev/null 2> "$HOME/err" || sed 's/.*device; //' "$HOME/err"
         rm "$b/fill"; "$0" prune --yes | grep -c Pruned; "$0" verify --full > /dev/null"#;
-    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
-        return;
-    };
+    let run = given!(on_a_small_disk(&sandbox, "size=12m", script));
     let said = "1\n1\nfree some space on that disk first: a prune would free none\n1\n";
     assert_eq!(run.stdout, said, "{run}");
 }
@@ -322,9 +175,7 @@ fn a_restore_without_room_names_the_largest_file_that_it_would_delete() {
         echo "$line"; line=$(echo "$line" | sed 's/restore/restore --yes/')
         eval "\"\$0\" ${line#checkpoint }" > /dev/null 2>&1; ls
         cd ..; "$0" restore one --yes > /dev/null 2>&1; ls"#;
-    let Some(run) = with_mounts(&sandbox, script) else {
-        return;
-    };
+    let run = given!(with_mounts(&sandbox, script));
     let said = "1\ncheckpoint -C .. restore one 'sub/junk file'\nnote\ndata\n";
     assert_eq!(run.stdout, said, "{run}");
 }
@@ -345,58 +196,8 @@ fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_no
         rm "$b"/fill*
         "$0" create -q -r five > /dev/null
         "$0" verify --full > /dev/null"#;
-    let Some(run) = on_a_small_disk(&sandbox, "size=4m,nr_inodes=150", script) else {
-        return;
-    };
+    let run = given!(on_a_small_disk(&sandbox, "size=4m,nr_inodes=150", script));
     assert_eq!(run.stdout, "prune 0\ndelete 0\n2\n", "{run}");
-}
-
-#[test]
-fn a_first_create_that_runs_out_of_room_or_inodes_anywhere_leaves_no_checkpoint() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1").mkdir("empty").chmod("a", 0o600);
-    std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
-    let base = sandbox.base().display().to_string();
-    let script = r#"
-        for what in nr_inodes size; do
-            refused=0
-            for count in $(seq 2 60); do
-                case $what in size) limit=$((count * 4096)) ;; *) limit=$count ;; esac
-                mount -t tmpfs -o $what=$limit none "$b" || exit 99
-                code=0; "$0" create -q > /dev/null 2>&1 || code=$?
-                listed=$("$0" list 2> /dev/null | grep -c '| cli |' || true)
-                umount "$b"
-                [ $code != 0 ] || break
-                refused=$((refused + 1))
-                [ $listed = 0 ] || echo "$limit $what: exit $code, and $listed checkpoint"
-            done
-            [ $code = 0 ] && [ $refused -gt 5 ] || echo "$refused refused, then exit $code"
-        done"#;
-    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else {
-        return;
-    };
-    assert_eq!(run.stdout, "", "{run}");
-}
-
-#[test]
-fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
-    let sandbox = Sandbox::new();
-    let script = r#"
-        echo 1 > a; "$0" create -q -r one > /dev/null
-        i=0; while touch "$b/fill$i" 2> /dev/null; do i=$((i+1)); done
-        echo 2 > a
-        code=0; "$0" create -q -r two || code=$?; echo "create $code"
-        code=0; "$0" restore one --yes || code=$?; echo "restore $code, $(cat a)"
-        "$0" verify --full > /dev/null
-        rm "$b"/fill*
-        "$0" create -q -r three > /dev/null
-        "$0" verify --full > /dev/null
-        echo "listed $("$0" list | grep -c '| cli |')"
-        "$0" restore one --yes > /dev/null; cat a"#;
-    let Some(run) = on_a_small_disk(&sandbox, "nr_inodes=150", script) else {
-        return;
-    };
-    assert_eq!(run.stdout, "create 1\nrestore 1, 2\nlisted 2\n1\n", "{run}");
 }
 
 #[test]
@@ -416,9 +217,7 @@ fn where_nothing_can_be_written_all_is_read() {
         code=0; "$0" restore latest --yes || code=$?; echo "restore $code"
         code=0; "$0" prune || code=$?; echo "prune $code""#;
     let base = sandbox.base().display().to_string();
-    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else {
-        return;
-    };
+    let run = given!(with_mounts(&sandbox, &format!("b='{base}'\n{script}")));
     assert_eq!(
         run.stdout, "1\n1\n1\n1\ncreate 1\nrestore 1\nprune 1\n",
         "{run}"
@@ -434,9 +233,7 @@ fn where_nothing_can_be_written_all_is_read() {
 #[test]
 fn a_part_of_the_store_that_cannot_be_written_is_named_by_a_dry_run() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
-        return;
-    };
+    let wrapper = given!(crate::partial::wrapper(&sandbox));
     sandbox.write("a", "1").create("one");
     sandbox.write("a", "2");
     let named = |dir: &std::path::Path, words: &[&str]| {
@@ -524,36 +321,8 @@ fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
 }
 
 #[test]
-fn a_call_that_was_interrupted_is_made_again() {
-    if !strace::available() {
-        return;
-    }
-    for nth in 1..=MOST_CALLS {
-        let story = story();
-        let run = strace::failing_nth(&story.sandbox, WRITES, "EINTR", nth, &CREATE).success();
-        if !strace::has_struck(&story.sandbox) {
-            break;
-        }
-        assert_eq!(run.stdout.len(), 9, "{run}");
-        story.goes_on(&format!("EINTR at write number {nth}"));
-    }
-    let story = story();
-    let file = story.sandbox.path("d/b");
-    strace::failing_at_path(&story.sandbox, &file, "read,pread64", "EINTR", "1", &CREATE).success();
-    assert!(strace::has_struck(&story.sandbox), "the file was not read");
-    story.sandbox.remove("d/b");
-    story.sandbox.restore("second").success();
-    story
-        .sandbox
-        .tree()
-        .assert_is(&story.former, "after an interrupted read");
-}
-
-#[test]
 fn a_call_that_the_system_lacks_is_done_without() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for (call, error) in [
         ("openat2", "ENOSYS"),
         ("openat2", "EPERM"),
@@ -583,9 +352,7 @@ fn a_call_that_the_system_lacks_is_done_without() {
 
 #[test]
 fn without_a_lock_nothing_is_written() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let story = story();
     for error in ["ENOLCK", "ENOSYS", "EINVAL"] {
         for args in [
@@ -617,9 +384,7 @@ type Step<'s> = (&'s str, &'s dyn Fn(&Call) -> bool);
 #[test]
 fn what_a_printed_id_stands_for_was_flushed_before() {
     let Story { sandbox, .. } = story();
-    let Some(trace) = trace(&sandbox, &CREATE) else {
-        return;
-    };
+    let trace = given!(trace(&sandbox, &CREATE));
     let id = trace.run.clone().success().stdout.trim_end().to_owned();
     for place in ["objects", "refs/checkpoints"] {
         let place = sandbox.store().join(place);
@@ -660,9 +425,7 @@ fn what_a_printed_id_stands_for_was_flushed_before() {
 #[test]
 fn no_cut_of_the_power_brings_a_cleared_stage_back_once_the_journal_is_gone() {
     let Story { sandbox, first, .. } = story();
-    let Some(trace) = trace(&sandbox, &["restore", &first, "--yes"]) else {
-        return;
-    };
+    let trace = given!(trace(&sandbox, &["restore", &first, "--yes"]));
     assert_eq!(trace.run.code, 0, "{}", trace.run);
     let (root, journal) = (sandbox.root(), sandbox.store().join("checkpoint/journal"));
     let goes = |call: &Call| call.name.starts_with("unlink") || call.name == "rmdir";
@@ -685,9 +448,7 @@ fn no_cut_of_the_power_brings_a_cleared_stage_back_once_the_journal_is_gone() {
 
 #[test]
 fn without_another_thread_the_work_is_done_in_one() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     for number in 0..200 {
         sandbox.write(format!("d{}/f{number}", number % 7), number.to_string());

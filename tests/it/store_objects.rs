@@ -20,7 +20,7 @@ use checkpoint::store::trees::tree_codec::{
     self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, TreeEntry,
 };
 
-use crate::bench::limit;
+use crate::bench::{given, limit};
 
 struct Repo {
     place: tempfile::TempDir,
@@ -161,7 +161,7 @@ fn entry(mode: u32, name: &[u8], id: ObjectId) -> TreeEntry {
 
 #[test]
 fn plain_git_reads_every_object_of_a_pack_of_ours() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let known = repo.objects();
     let mut writer = PackWriter::begin(&repo.objects_dir(), &known).unwrap();
     let mut entries = Vec::new();
@@ -220,7 +220,7 @@ fn plain_git_reads_every_object_of_a_pack_of_ours() {
 
 #[test]
 fn a_pack_is_private_and_an_empty_one_leaves_nothing() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     repo.write(&[]);
     let known = repo.objects();
     let mut dropped = PackWriter::begin(&repo.objects_dir(), &known).unwrap();
@@ -243,7 +243,7 @@ fn a_pack_is_private_and_an_empty_one_leaves_nothing() {
 
 #[test]
 fn a_reader_that_ends_early_costs_only_its_own_object() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let known = repo.objects();
     let mut writer = PackWriter::begin(&repo.objects_dir(), &known).unwrap();
     let before = writer.add(ObjectKind::Blob, b"before").unwrap();
@@ -296,9 +296,7 @@ fn reachable(repo: &Repo) -> ObjectIds {
 
 #[test]
 fn deltas_and_loose_objects_of_git_are_read_and_repacked() {
-    let Some((repo, versions)) = repo_of_git() else {
-        return;
-    };
+    let (repo, versions) = given!(repo_of_git());
     let verified = repo.git_line(&["verify-pack", "-v", repo.files("idx")[0].to_str().unwrap()]);
     assert!(verified.contains("chain length"), "git made no delta");
     let objects = repo.objects();
@@ -322,9 +320,7 @@ fn deltas_and_loose_objects_of_git_are_read_and_repacked() {
 
 #[test]
 fn an_object_that_two_packs_hold_as_a_delta_survives_their_merge() {
-    let Some((repo, _)) = repo_of_git() else {
-        return;
-    };
+    let (repo, _) = given!(repo_of_git());
     repo.git(&["gc", "-q"]);
     let live = reachable(&repo);
     let copy = tempfile::tempdir().unwrap();
@@ -346,7 +342,7 @@ fn an_object_that_two_packs_hold_as_a_delta_survives_their_merge() {
 
 #[test]
 fn half_of_the_objects_go_and_the_rest_stays_readable() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let mut live = ObjectIds::default();
     for seed in 0..6 {
         let ids = repo.write(&blobs(seed, 40, 20_000));
@@ -383,7 +379,7 @@ fn half_of_the_objects_go_and_the_rest_stays_readable() {
 
 #[test]
 fn copies_in_two_packs_become_one_and_a_damaged_copy_is_not_the_one_that_stays() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let many = blobs(1, 60, 50_000);
     let ids = repo.write(&many);
     let first = repo.files("pack")[0].clone();
@@ -403,7 +399,7 @@ fn copies_in_two_packs_become_one_and_a_damaged_copy_is_not_the_one_that_stays()
 
 #[test]
 fn nothing_goes_while_a_live_object_cannot_be_read() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let dead = repo.write(&blobs(1, 3, 5000));
     let ids = repo.write(&blobs(2, 3, 5000));
     let mut live: ObjectIds = ids.iter().copied().collect();
@@ -458,7 +454,7 @@ fn damage(path: &Path, how: &str) {
 fn damage_to_one_pack_hides_nothing_in_the_others() {
     for ending in ["pack", "idx"] {
         for how in ["empty", "half", "nul", "garbage", "flip"] {
-            let Some(repo) = Repo::new() else { return };
+            let repo = given!(Repo::new());
             let many = blobs(1, 20, 3000);
             let ids = repo.write(&many);
             let victim = repo.files(ending)[0].clone();
@@ -495,7 +491,7 @@ fn damage_to_one_pack_hides_nothing_in_the_others() {
 
 #[test]
 fn a_truncated_loose_object_is_written_anew() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let path = repo.place.path().join("scratch");
     fs::write(&path, b"content\n").unwrap();
     let hex = repo.git_line(&["hash-object", "-w", path.to_str().unwrap()]);
@@ -524,7 +520,7 @@ fn a_truncated_loose_object_is_written_anew() {
 
 #[test]
 fn a_reader_finds_what_was_packed_after_it_looked() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let early = repo.objects();
     let ids = repo.write(&blobs(1, 3, 100));
     assert!(early.contains(&ids[0]));
@@ -548,7 +544,7 @@ fn a_reader_finds_what_was_packed_after_it_looked() {
 
 #[test]
 fn several_packs_can_be_written_at_once() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     let (known, objects_dir) = (repo.objects(), repo.objects_dir());
     std::thread::scope(|scope| {
         for worker in 0..3 {
@@ -572,7 +568,7 @@ fn several_packs_can_be_written_at_once() {
 
 #[test]
 fn a_store_that_borrows_objects_is_refused() {
-    let Some(repo) = Repo::new() else { return };
+    let repo = given!(Repo::new());
     fs::write(repo.objects_dir().join("info/alternates"), "/elsewhere\n").unwrap();
     assert!(Objects::open(&repo.objects_dir()).is_err());
 }

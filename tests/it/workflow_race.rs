@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::sandbox::words;
-use crate::bench::{Run, Sandbox, cases, os, strace};
+use crate::bench::{Run, Sandbox, cases, given, os, strace};
 
 const FILE: &str = ".claude/pipeline-state.json";
 const CALLS: &str = "renameat2,renameat,rename,fsync,fdatasync";
@@ -220,9 +220,7 @@ fn settled(sandbox: &Sandbox, run: &Run, what: &str) {
 }
 
 fn sweep(args: &[&str], step: usize) {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let step = step.div_ceil(cases(1)).max(1);
     for nth in (1..=200).step_by(step) {
         let sandbox = story();
@@ -230,7 +228,7 @@ fn sweep(args: &[&str], step: usize) {
         let run = stopped_at(&sandbox, nth, args, || {
             decide(&sandbox, &what, nth % 2 == 0);
         });
-        let Some(run) = run else { return };
+        let run = given!(run);
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         settled(&sandbox, &run, &what);
     }
@@ -241,9 +239,7 @@ fn sweep(args: &[&str], step: usize) {
 /// to it.
 #[test]
 fn a_file_that_is_edited_while_its_run_ends_stays() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in (1..=200).step_by(3_usize.div_ceil(cases(1)).max(1)) {
         let sandbox = Sandbox::new();
         let begin = "workflow init --profile registry --type t --project p --phase=one";
@@ -265,7 +261,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
                 }
             },
         );
-        let Some(run) = run else { return };
+        let run = given!(run);
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if let Some(text) = left {
             let known = sandbox.json(format!("workflow show {id}"))["last_error"] == "by hand";

@@ -6,72 +6,86 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::Value;
 
+use super::field::Field;
+use super::scenario::{edited, three_states};
 use crate::bench::Tree;
-use crate::field::Field;
-use crate::scenario::edited;
+use crate::bench::tree::at_or_below;
 
-pub const COPIES: &[&str] = &[
-    "create",
-    "--type",
-    "file_backup",
-    "--copies",
-    "--scope",
-    "d0",
-    "-r",
-    "new",
-    "--contract",
-    "--json",
-];
+pub const COPIES: &str = "create --type file_backup --copies --scope d0 -r new --contract --json";
 pub const DATABASE: &str = "data/shop.db";
-
-fn done(field: &Field, args: &[&str]) {
-    let run = field.run(&[], args);
-    assert_eq!(run.code, 0, "{run}");
-}
+pub const PLAN: &str = "workflow init --profile phases --phase one --phase two:Two:one";
+pub const PIPELINE: &str = "workflow init --profile pipeline --phase p1 --phase p2 --phase p3";
 
 pub fn planned(field: &Field) {
     edited(field);
-    done(
-        field,
-        &[
-            "workflow",
-            "init",
-            "--profile",
-            "phases",
-            "--phase",
-            "one",
-            "--phase",
-            "two:Two:one",
-        ],
-    );
+    field.ok(PLAN);
 }
 
 /// Sets up a run and a database for the crowd.
 pub fn planned_for_many(field: &Field) {
-    done(
-        field,
-        &[
-            "workflow",
-            "init",
-            "--profile",
-            "phases",
-            "--phase",
-            "one",
-            "--phase",
-            "two:Two:one",
-        ],
-    );
-    make_database(field);
+    field.ok(PLAN);
+    make_database(field, "DELETE");
 }
 
 /// Sets up a phase under way, with a planned task and a started one.
 pub fn at_work(field: &Field) {
     planned(field);
-    done(field, &["phase", "start", "one"]);
+    field.ok("phase start one");
     field.write("d1/text", "what the phase made");
-    done(field, &["task", "add", "first"]);
-    done(field, &["task", "add", "second"]);
-    done(field, &["task", "start", "second"]);
+    for line in ["task add first", "task add second", "task start second"] {
+        field.ok(line);
+    }
+}
+
+/// Sets up a run whose first phase is done.
+pub fn between_phases(field: &Field) {
+    edited(field);
+    field.ok(PIPELINE);
+    field.ok("phase start");
+    field.write("d1/text", "what the first phase made");
+    field.ok("phase done");
+}
+
+/// Sets up a run whose second phase is under way.
+pub fn under_way(field: &Field) {
+    between_phases(field);
+    field.ok("phase start");
+    field.write("d1/text", "what the second phase makes");
+    field.ok("phase progress half");
+    field.write("d1/text", "and what it made since");
+}
+
+/// The state of each run, whose file in the project must have followed.
+pub fn pipeline(field: &Field) -> String {
+    let listed = field.cmd("workflow list --all --json");
+    if listed.code != 0 {
+        return listed.to_string();
+    }
+    let runs = listed.data()["workflows"].clone();
+    let mut text = String::new();
+    for run in runs.as_array().into_iter().flatten() {
+        let _ = write!(text, "{} {}; ", run["status"], run["is_archived"]);
+    }
+    let file = std::fs::read_to_string(field.work().join(".claude/pipeline-state.json")).ok();
+    let shown = field.cmd("workflow show --json");
+    if shown.code == 3 {
+        return format!("{text}no run, and its file: {}", file.is_some());
+    }
+    let data = shown.data();
+    for phase in data["phases"].as_array().into_iter().flatten() {
+        let _ = write!(
+            text,
+            "{} {} {}; ",
+            phase["id"], phase["status"], phase["progress"]
+        );
+    }
+    let log = data["log"].as_array().into_iter().flatten();
+    for event in log.filter(|event| event["verb"] == "phase done") {
+        let _ = write!(text, "done {}; ", event["phase_id"]);
+    }
+    let told = field.cmd("workflow export --format pipeline").stdout;
+    let (troubles, broken) = (&data["troubles"], &data["log_broken"]);
+    text + &format!("followed: {} {troubles} {broken}", file == Some(told))
 }
 
 /// The state of a run; also checks that no file of other programs is half written.
@@ -82,7 +96,7 @@ pub fn run_of_phases(field: &Field) -> String {
             return format!("{name} is torn");
         }
     }
-    let run = field.run(&[], &["workflow", "status", "--json"]);
+    let run = field.cmd("workflow status --json");
     if run.code == 3 {
         return "no run".into();
     }
@@ -101,7 +115,7 @@ pub fn run_of_phases(field: &Field) -> String {
 }
 
 pub fn holds(field: &Field) -> String {
-    let data = field.run(&[], &["status", "--json"]).data();
+    let data = field.cmd("status --json").data();
     let names = data["holds"]
         .as_array()
         .into_iter()
@@ -112,7 +126,7 @@ pub fn holds(field: &Field) -> String {
 
 pub fn copied(field: &Field) {
     edited(field);
-    done(field, COPIES);
+    field.ok(COPIES);
     field.write("d0/text", "changed after the copies");
 }
 
@@ -144,21 +158,33 @@ fn copied_in(dir: &Path) -> String {
 
 pub fn database(field: &Field) {
     edited(field);
-    make_database(field);
+    make_database(field, "DELETE");
 }
 
-fn make_database(field: &Field) {
+fn make_database(field: &Field, mode: &str) {
     std::fs::create_dir(field.work().join("data")).expect("a directory");
     let db = Connection::open(field.work().join(DATABASE)).expect("a database");
     let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n LIMIT 40)";
     let tables = "CREATE TABLE one (text); CREATE TABLE state (n); INSERT INTO state VALUES (0)";
     let rows = format!("{numbers} INSERT INTO one SELECT hex(randomblob(500)) FROM n");
-    db.execute_batch(&format!("{tables}; {rows}")).expect("SQL");
+    let mode = format!("PRAGMA journal_mode = {mode}");
+    db.execute_batch(&format!("{mode}; {tables}; {rows}"))
+        .expect("SQL");
 }
 
 pub fn saved_database(field: &Field) {
-    database(field);
-    done(field, &["create", "-r", "saved", "--db", DATABASE]);
+    saved_in(field, "DELETE");
+}
+
+/// The same with a log.
+pub fn database_in_use(field: &Field) {
+    saved_in(field, "WAL");
+}
+
+fn saved_in(field: &Field, mode: &str) {
+    edited(field);
+    make_database(field, mode);
+    field.ok(&format!("create -r saved --db {DATABASE}"));
     let db = Connection::open(field.work().join(DATABASE)).expect("a database");
     db.execute_batch("UPDATE state SET n = 1; DELETE FROM one WHERE rowid % 2")
         .expect("SQL");
@@ -177,21 +203,18 @@ pub fn rows(field: &Field) -> String {
     [ask("PRAGMA integrity_check"), ask(state)].join(", ")
 }
 
-pub const IMPORT: &[&str] = &["import", "../home/x.bundle"];
-pub const EXPORT: &[&str] = &["export", "one", "two", "-o", "../home/x.bundle"];
-
 /// Puts a bundle beside the directory, of a checkpoint that is here no more.
 pub fn travelling(field: &Field) {
     edited(field);
-    done(field, &["create", "-r", "travelling"]);
-    done(field, &["export", "travelling", "-o", "../home/x.bundle"]);
-    done(field, &["delete", "travelling", "--yes"]);
-    done(field, &["prune"]);
+    field.ok("create -r travelling");
+    field.ok("export travelling -o ../home/x.bundle");
+    field.ok("delete travelling --yes");
+    field.ok("prune");
 }
 
 /// Whether the checkpoint of the bundle is here, and whole.
 pub fn imported(field: &Field) -> String {
-    let run = field.run(&[], &["verify", "travelling", "--full"]);
+    let run = field.cmd("verify travelling --full");
     match run.code {
         3 => "not here".into(),
         0 => "here".into(),
@@ -205,4 +228,53 @@ pub fn exported(field: &Field) -> String {
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     std::hash::Hash::hash(&bytes, &mut hasher);
     std::hash::Hasher::finish(&hasher).to_string()
+}
+
+/// Puts settings of agents into the home, one of them behind a link.
+pub fn with_settings(field: &Field) {
+    three_states(field);
+    let home = field.home();
+    for dir in ["dotfiles", ".codex"] {
+        std::fs::create_dir(home.join(dir)).expect("a directory");
+    }
+    let text = "{\r\n\t\"hooks\": {\r\n\t\t\"Mine\": [ /* mine */ ],\r\n\t},\r\n}\r\n";
+    std::fs::write(home.join("dotfiles/hooks.json"), text).expect("a file");
+    std::os::unix::fs::symlink("../dotfiles/hooks.json", home.join(".codex/hooks.json"))
+        .expect("a link");
+    std::fs::write(home.join(".claude/mine"), "").expect("a file");
+}
+
+pub fn set_up(field: &Field) {
+    with_settings(field);
+    field.ok("setup codex claude --yes");
+}
+
+pub fn edited_setup(field: &Field) {
+    with_settings(field);
+    field.ok("setup codex --yes");
+    let hooks = field.home().join(".codex/hooks.json");
+    let text = std::fs::read_to_string(&hooks).expect("it is there");
+    std::fs::write(&hooks, text.replacen("/* mine */", "/* edited */", 1)).expect("a file");
+}
+
+/// Each file of the home but those of stores, and the temporary ones that a kill leaves.
+pub fn settings(field: &Field) -> String {
+    let (home, stores) = (field.home(), field.store());
+    let stores = stores.strip_prefix(&home).expect("stores are at home");
+    let stores = stores
+        .parent()
+        .expect("a folder")
+        .as_os_str()
+        .as_encoded_bytes();
+    let mut text = String::new();
+    for (path, node) in Tree::capture(&home).nodes {
+        let name = path.escape_ascii().to_string();
+        if node.is_dir() || name.contains(".checkpoint-tmp-") || at_or_below(&path, stores) {
+            continue;
+        }
+        let link = std::fs::read_link(home.join(&name)).ok();
+        let content = std::fs::read_to_string(home.join(&name)).unwrap_or_default();
+        let _ = writeln!(text, "{name}\t{:o} {link:?} {content:?}", node.mode);
+    }
+    text
 }

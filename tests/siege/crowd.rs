@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::choice::Choice;
+use super::companions;
+use super::field::Field;
+use super::options::Options;
+use super::scenario::{checkpoints, held};
+use super::tally::Tally;
 use crate::bench::tree::at_or_below;
 use crate::bench::{Tree, limit};
-use crate::choice::Choice;
-use crate::companions;
-use crate::field::Field;
-use crate::options::Options;
-use crate::scenario::{checkpoints, held};
-use crate::tally::Tally;
 
 const PROCESSES: u64 = 16;
 /// One operation in this many is killed.
@@ -76,50 +76,28 @@ fn operation(
     let number = choice.next();
     let word = format!("w{number}");
     let drawn = choice.below(20);
-    let args: Vec<&str> = match drawn {
+    let step = ["start", "done"][choice.below(2)];
+    let line = match drawn {
         0..=5 => {
             // A restore by another process may be writing this file, or removing the directory.
-            let _ = std::fs::write(
-                field.work().join(format!("d{}/{member}", number % 3)),
-                number.to_string(),
-            );
-            vec!["create", "-q", "-r", "crowd"]
+            let file = field.work().join(format!("d{}/{member}", number % 3));
+            let _ = std::fs::write(file, number.to_string());
+            "create -q -r crowd"
         }
-        6 | 7 => vec!["list"],
-        8 | 9 => vec!["restore", &some, "--yes"],
-        10 => vec!["prune"],
-        11 => vec!["status"],
-        12 => vec!["workflow", "note", "--decision", &word],
-        13 => vec!["task", "add", &word, "--phase", "one"],
-        14 => vec![
-            "phase",
-            ["start", "done"][choice.below(2)],
-            "one",
-            "--force",
-        ],
-        15 => vec!["workflow", "rewind", "one", "--files", "--yes"],
-        16 => vec!["hold", &word, "--for", "3s"],
-        17 => vec!["release"],
-        18 => vec![
-            "create",
-            "-q",
-            "--type",
-            "file_backup",
-            "--copies",
-            "--scope",
-            "d0",
-            "-r",
-            "copies",
-        ],
-        _ => vec![
-            "create",
-            "-q",
-            "--db",
-            companions::DATABASE,
-            "-r",
-            "savepoint",
-        ],
+        6 | 7 => "list",
+        8 | 9 => &format!("restore {some} --yes"),
+        10 => "prune",
+        11 => "status",
+        12 => &format!("workflow note --decision {word}"),
+        13 => &format!("task add {word} --phase one"),
+        14 => &format!("phase {step} one --force"),
+        15 => "workflow rewind one --files --yes",
+        16 => &format!("hold {word} --for 3s"),
+        17 => "release",
+        18 => "create -q --type file_backup --copies --scope d0 -r copies",
+        _ => "create -q --db data/shop.db -r savepoint",
     };
+    let args: Vec<&str> = line.split(' ').collect();
     if drawn >= 12 {
         tally.companions.fetch_add(1, Ordering::Relaxed);
     }
@@ -136,10 +114,7 @@ fn operation(
         let _ = child.kill();
     }
     let output = limit::output_of(&format!("{args:?}"), child);
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let id = out.trim();
     if args[0] == "create" && id.len() == 8 {
         promised.lock().expect("no panic").ids.push(id.to_owned());
@@ -172,29 +147,30 @@ fn operation(
 /// Checks the end of the crowd: interrupted work is reverted, nothing is damaged, and every promise
 /// is kept.
 fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
-    if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
-        let undone = field.run(&[], &["undo", "--yes"]);
+    if !field.cmd("status --json").data()["pending"].is_null() {
+        let undone = field.cmd("undo --yes");
         if undone.code != 0 {
             return Err(format!("what was cut off cannot be taken back: {undone}"));
         }
     }
-    for hold in field.run(&[], &["status", "--json"]).data()["holds"]
+    for hold in field.cmd("status --json").data()["holds"]
         .as_array()
         .into_iter()
         .flatten()
     {
-        let _ = field.run(&[], &["release", hold["name"].as_str().unwrap_or_default()]);
+        let name = hold["name"].as_str().unwrap_or_default();
+        field.cmd(&format!("release {name}"));
     }
-    let made = field.run(&[], &["create", "-r", "last"]);
+    let made = field.cmd("create -r last");
     if made.code != 0 {
         return Err(format!("nothing can be created any more: {made}"));
     }
-    let verified = field.run(&[], &["verify", "--full"]);
+    let verified = field.cmd("verify --full");
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
     }
     let listed = checkpoints(field);
-    let run = field.run(&[], &["workflow", "status", "--json"]);
+    let run = field.cmd("workflow status --json");
     let known = if run.code == 0 {
         run.data()["key_decisions"].to_string()
     } else {

@@ -8,9 +8,9 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use super::field;
+use super::mounts;
 use crate::bench::limit;
-use crate::field;
-use crate::mounts;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Format {

@@ -1,111 +1,57 @@
 //! Errors from the system at every call that can fail so, once and from then on.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::calls::{self, Call};
-use crate::choice::Choice;
-use crate::judge::{Said, judge};
-use crate::kill::words;
-use crate::options::Options;
-use crate::parallel::over_scenarios;
-use crate::scenario::Scenario;
-use crate::tally::Tally;
+use super::calls::{self, Call};
+use super::choice::Choice;
+use super::judge::judge;
+use super::options::Options;
+use super::parallel::over_scenarios;
+use super::scenario::Scenario;
+use super::tally::Tally;
+use crate::bench::Run;
 
-const ERRORS: &[(&str, &[&str])] = &[
+/// An error, and the calls that can fail so.
+const ERRORS: &[(&str, &str)] = &[
     (
         "ENOSPC",
-        &[
-            "write",
-            "pwrite64",
-            "openat",
-            "mkdir",
-            "mkdirat",
-            "rename",
-            "renameat2",
-            "fsync",
-            "ftruncate",
-            "linkat",
-            "symlinkat",
-        ],
+        "write pwrite64 openat mkdir mkdirat rename renameat2 fsync ftruncate linkat symlinkat",
     ),
-    (
-        "EDQUOT",
-        &["write", "pwrite64", "openat", "mkdir", "mkdirat", "rename"],
-    ),
+    ("EDQUOT", "write pwrite64 openat mkdir mkdirat rename"),
+    ("EFBIG", "write pwrite64"),
     (
         "EIO",
-        &[
-            "read",
-            "pread64",
-            "write",
-            "pwrite64",
-            "fsync",
-            "openat",
-            "getdents64",
-            "newfstatat",
-            "statx",
-            "rename",
-            "unlink",
-            "unlinkat",
-            "renameat2",
-        ],
+        "read pread64 write pwrite64 fsync openat getdents64 newfstatat statx rename unlink unlinkat renameat2",
     ),
-    ("EMFILE", &["openat", "openat2"]),
+    ("EMFILE", "openat openat2"),
     (
         "EACCES",
-        &[
-            "openat",
-            "openat2",
-            "mkdir",
-            "mkdirat",
-            "rename",
-            "renameat2",
-            "unlink",
-            "unlinkat",
-            "fchmod",
-            "newfstatat",
-            "statx",
-        ],
+        "openat openat2 mkdir mkdirat rename renameat2 unlink unlinkat fchmod newfstatat statx",
     ),
     (
-        "EINTR",
-        &["read", "pread64", "write", "pwrite64", "openat", "fsync"],
+        "EPERM",
+        "openat2 renameat2 symlinkat mkdirat fchmod fchmodat unlinkat",
     ),
+    ("EINTR", "read pread64 write pwrite64 openat fsync"),
+    ("EINVAL", "renameat2 flock"),
+    ("ENOLCK", "flock"),
     (
         "EROFS",
-        &[
-            "openat",
-            "mkdir",
-            "mkdirat",
-            "rename",
-            "renameat2",
-            "unlink",
-            "unlinkat",
-            "write",
-            "fchmod",
-        ],
+        "openat mkdir mkdirat rename renameat2 unlink unlinkat write fchmod",
     ),
     (
         "ENOSYS",
-        &[
-            "openat2",
-            "statx",
-            "renameat2",
-            "getrandom",
-            "utimensat",
-            "copy_file_range",
-            "clone3",
-        ],
+        "openat2 statx renameat2 getrandom utimensat copy_file_range clone3 syncfs flock",
     ),
 ];
 
+/// How many more errors the chief scenarios get: about one of each kind.
+const MANY: usize = 8;
+
 pub fn besiege(options: &Options, tally: &Tally) {
-    if !calls::can_trace() {
-        tally.skipped("injected errors: no strace");
-        return;
-    }
-    over_scenarios(options.seconds, &|scenario, until| {
+    over_scenarios(options, 8, &|scenario, until| {
         sweep(scenario, options, until, tally);
     });
 }
@@ -134,29 +80,57 @@ impl Trial {
             place,
         }
     }
+
+    /// Checks that an interrupted call is made again, and nothing is done without a lock.
+    fn fair(&self, run: &Run) -> Result<(), String> {
+        let name = &*self.call.name;
+        let is_fair = if name == "flock" && self.from_then_on && self.call.nth == 1 {
+            run.code == 1
+        } else if self.error == "EINTR" && (name.contains("read") || name.contains("write")) {
+            matches!(run.code, 0 | 5 | 6)
+        } else {
+            true
+        };
+        let why = || format!("not to be answered so: {run}");
+        is_fair.then_some(()).ok_or_else(why)
+    }
+}
+
+/// Puts one of each kind first.
+fn each_kind_first(trials: Vec<Trial>) -> Vec<Trial> {
+    let mut counts: BTreeMap<(String, &str, bool), usize> = BTreeMap::new();
+    let mut numbered: Vec<(usize, Trial)> = Vec::new();
+    for trial in trials {
+        let kind = (trial.call.name.clone(), trial.error, trial.from_then_on);
+        let count = counts.entry(kind).or_default();
+        *count += 1;
+        numbered.push((*count, trial));
+    }
+    numbered.sort_by_key(|(number, _)| *number);
+    numbered.into_iter().map(|(_, trial)| trial).collect()
 }
 
 fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) {
     let stage = scenario.set_up();
     let mut choice = Choice(options.seed);
     let mut trials: Vec<Trial> = Vec::new();
-    for call in calls::of(&stage.field, scenario.args) {
+    for call in calls::of(&stage.field, scenario.line) {
         for (error, _) in ERRORS
             .iter()
-            .filter(|(_, names)| names.contains(&call.name.as_str()))
+            .filter(|(_, names)| names.split(' ').any(|name| name == call.name))
         {
             trials.extend(
                 [false, true].map(|from_then_on| Trial::new(scenario, &call, error, from_then_on)),
             );
         }
     }
-    if let Some(wanted) = &options.place {
-        trials.retain(|trial| trial.place == *wanted);
-    }
+    trials.retain(|trial| options.wants_place(&trial.place));
     choice.shuffle(&mut trials);
+    let trials = each_kind_first(trials);
+    let least = options.least * if scenario.in_full { MANY } else { 1 };
     let mut tried = 0;
     for trial in &trials {
-        if Instant::now() > until {
+        if tried >= least && Instant::now() > until {
             break;
         }
         tried += 1;
@@ -167,11 +141,16 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
             &format!("error={}", trial.error),
             trial.from_then_on,
         );
-        let run = stage.field.run(&words(&wrapper), scenario.args);
-        if options.place.is_some() {
+        let run = stage.field.disturbed(&wrapper, scenario.line);
+        if trials.len() == 1 {
             println!("{run}");
         }
-        if let Err(why) = judge(&stage, &Said::Done(run), tried, tally) {
+        // Of git's calls nothing is known.
+        let is_of_git = ["push", "fetch", "clone"]
+            .iter()
+            .any(|name| scenario.is(name));
+        let fair = if is_of_git { Ok(()) } else { trial.fair(&run) };
+        if let Err(why) = fair.and_then(|()| judge(&stage, &run, false, tried, tally)) {
             tally.lost(format!("{}: {why}", trial.place));
         }
     }

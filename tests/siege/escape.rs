@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::choice::Choice;
-use crate::options::Options;
-use crate::tally::Tally;
-use crate::{hostile, hostile_metas, hostile_shapes, race, tampered};
+use super::choice::Choice;
+use super::options::Options;
+use super::tally::Tally;
+use super::{hostile, hostile_metas, hostile_shapes, race, tampered};
 
 /// Share of the time for forged checkpoints; the rest goes to races.
 const TAMPERED_PART: f64 = 0.6;

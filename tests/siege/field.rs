@@ -1,6 +1,5 @@
 //! A home and a working directory at a fixed place, which can be put back as they were.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -54,7 +53,7 @@ impl Field {
             now_ms: AtomicI64::new(FIRST_MOMENT_MS),
         };
         std::fs::create_dir(field.bin()).expect("a directory can be made");
-        std::os::unix::fs::symlink(binary(), field.bin().join("checkpoint"))
+        std::os::unix::fs::symlink(Sandbox::binary(), field.bin().join("checkpoint"))
             .expect("a link can be made");
         field.clear();
         field
@@ -91,6 +90,11 @@ impl Field {
         self.home_in.join("home")
     }
 
+    /// The place of a repository to push to, whose disk never fails: it is not ours.
+    pub fn remote(&self) -> PathBuf {
+        self.top().join("live/remote")
+    }
+
     pub fn store(&self) -> PathBuf {
         place::store(&self.home().join(".claude"), &self.work())
     }
@@ -119,18 +123,20 @@ impl Field {
     pub fn keep(&self) {
         let kept = self.beside("kept");
         std::fs::create_dir(&kept).expect("a directory can be made");
-        for dir in [self.work(), self.home()] {
-            copy(&dir, &kept);
+        let dirs = [self.work(), self.home(), self.remote()];
+        for dir in dirs.iter().filter(|dir| dir.exists()) {
+            copy(dir, &kept);
         }
     }
 
     /// Restores the kept state.
     pub fn put_back(&self) {
-        let kept = self.kept();
-        for dir in [self.work(), self.home()] {
-            remove(&dir);
-            let name = dir.file_name().expect("it has a name");
-            copy(&kept.join(name), dir.parent().expect("it has a parent"));
+        for dir in [self.work(), self.home(), self.remote()] {
+            let kept = self.kept().join(dir.file_name().expect("it has a name"));
+            if kept.exists() {
+                remove(&dir);
+                copy(&kept, dir.parent().expect("it has a parent"));
+            }
         }
     }
 
@@ -145,6 +151,22 @@ impl Field {
         Run::of(self.command(wrapper, args))
     }
 
+    /// The same for words without blanks.
+    pub fn cmd(&self, line: &str) -> Run {
+        self.run(&[], &line.split(' ').collect::<Vec<_>>())
+    }
+
+    /// The same, which must end with 0.
+    pub fn ok(&self, line: &str) -> Run {
+        self.cmd(line).success()
+    }
+
+    /// Runs a command that the tracer disturbs.
+    pub fn disturbed(&self, wrapper: &[String], line: &str) -> Run {
+        let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+        self.run(&wrapper, &line.split(' ').collect::<Vec<_>>())
+    }
+
     /// Runs a line that a user types, where the program is found by its name.
     pub fn shell(&self, line: &str) -> Run {
         let mut command = self.prepared(&["/bin/sh", "-c", line]);
@@ -157,10 +179,12 @@ impl Field {
     }
 
     pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
+        // The name by which a shell finds it too, because some commands write it down.
+        let program = self.bin().join("checkpoint");
         let words: Vec<&str> = wrapper
             .iter()
             .copied()
-            .chain([binary()])
+            .chain([program.to_str().expect("UTF-8")])
             .chain(args.iter().copied())
             .collect();
         self.prepared(&words)
@@ -184,20 +208,6 @@ impl Field {
         });
         command
     }
-}
-
-/// Whether the program has a loader of shared libraries, whose system calls would be disturbed
-/// along with its own.
-pub fn needs_shared_libraries() -> bool {
-    let mut head = [0; 4096];
-    let read = std::fs::File::open(binary())
-        .and_then(|mut program| program.read(&mut head))
-        .expect("the program");
-    head[..read].windows(4).any(|bytes| bytes == b"/ld-")
-}
-
-fn binary() -> &'static str {
-    Sandbox::binary().to_str().expect("UTF-8")
 }
 
 fn remove(path: &Path) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::field::Field;
+use super::field::Field;
 
 /// Sentence in every file that must never be read into a checkpoint.
 pub const MARKER: &str = "nobody's business but the owner's";

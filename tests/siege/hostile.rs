@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::choice::Choice;
-use crate::forge::{Forge, Id, Kind};
-use crate::hostile_names::{odd_names, spellings};
+use super::choice::Choice;
+use super::forge::{Forge, Id, Kind};
+use super::hostile_names::{odd_names, spellings};
 
 /// Hex digits of a staging directory that is a link to the decoy.
 pub const STAGED: &str = "00112233445566aa";
@@ -125,11 +125,9 @@ impl Case {
     /// Forges the objects of the case, and its commit.
     pub fn forge(&self, forge: &mut Forge, is_ours: bool) -> Id {
         let tree = self.tree.forge(forge);
-        let meta = self
-            .meta
-            .as_ref()
-            .map(|meta| forge.put(Kind::Blob, meta.clone().into_bytes()));
-        let meta = meta.map_or("none".to_owned(), hex::encode);
+        let meta = self.meta.as_ref();
+        let meta = meta.map(|meta| forge.put(Kind::Blob, meta.as_bytes()));
+        let meta = meta.map_or("none".to_owned(), |id| id.to_string());
         let who = "checkpoint <checkpoint@localhost> 1774353600 +0000";
         let trailers = format!(
             "Checkpoint-Format: 1\nSequence: 7\nTime-Ms: 1774353600000\nKind: {}\nCoverage: complete\nFiles: 1\nBytes: 7\n\
@@ -146,26 +144,24 @@ impl Case {
         } else {
             "by hand".to_owned()
         };
-        let text = format!(
-            "tree {}\nauthor {who}\ncommitter {who}\n\n{message}",
-            hex::encode(tree)
-        );
-        forge.put(Kind::Commit, text.into_bytes())
+        let text = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}");
+        forge.put(Kind::Commit, text.as_bytes())
     }
 }
 
 impl Node {
     fn forge(&self, forge: &mut Forge) -> Id {
         match self {
-            Self::Blob(bytes) => forge.put(Kind::Blob, bytes.clone()),
-            Self::Raw(bytes) => forge.put(Kind::Tree, bytes.clone()),
-            Self::Missing => [0x5a; 20],
+            Self::Blob(bytes) => forge.put(Kind::Blob, bytes),
+            Self::Raw(bytes) => forge.put(Kind::Tree, bytes),
+            Self::Missing => Id::from_bytes(&[0x5a; 20]).expect("twenty bytes"),
             Self::Tree(entries) => {
                 let mut bytes = Vec::new();
                 for Entry { mode, name, node } in entries {
-                    bytes.extend([mode.as_bytes(), b" ", name, b"\0", &node.forge(forge)].concat());
+                    let id = node.forge(forge);
+                    bytes.extend([mode.as_bytes(), b" ", name, b"\0", id.as_bytes()].concat());
                 }
-                forge.put(Kind::Tree, bytes)
+                forge.put(Kind::Tree, &bytes)
             }
         }
     }

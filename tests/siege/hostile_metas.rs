@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::hostile::{Case, Node, STAGED, Verdict, dir, file, link};
+use super::hostile::{Case, Node, STAGED, Verdict, dir, file, link};
 
 pub fn all(decoy: &Path) -> Vec<Case> {
     [of_metas(), of_commits(), of_journals(decoy)].concat()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::hostile::{Case, Entry, Node, Verdict, dir, entry, file, link};
+use super::hostile::{Case, Entry, Node, Verdict, dir, entry, file, link};
 
 /// Modes that no checkpoint has.
 const MODES: [&str; 19] = [

@@ -3,39 +3,42 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::calls::{self, Call};
-use crate::choice::Choice;
-use crate::judge::{Said, judge};
-use crate::options::Options;
-use crate::parallel::over_scenarios;
-use crate::scenario::{Scenario, Stage};
-use crate::tally::Tally;
+use super::calls::{self, Call};
+use super::choice::Choice;
+use super::judge::judge;
+use super::options::Options;
+use super::parallel::over_scenarios;
+use super::scenario::{Scenario, Stage};
+use super::tally::Tally;
 
 /// One trial in this many is killed a second time, while the next command recovers.
 const TWICE_EVERY: usize = 4;
 
 pub fn besiege(options: &Options, tally: &Tally) {
-    if !calls::can_trace() {
-        tally.skipped("kill points: no strace");
-        return;
-    }
-    over_scenarios(options.seconds, &|scenario, until| {
-        sweep(scenario, options.seed, until, tally);
+    over_scenarios(options, 5, &|scenario, until| {
+        sweep(scenario, options, until, tally);
     });
 }
 
-fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
+fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) {
     let stage = scenario.set_up();
-    let mut choice = Choice(seed);
-    let (mut points, mut others): (Vec<Call>, Vec<Call>) = calls::of(&stage.field, scenario.args)
+    let mut choice = Choice(options.seed);
+    let (mut points, mut others): (Vec<Call>, Vec<Call>) = calls::of(&stage.field, scenario.line)
         .into_iter()
         .partition(Call::changes_something);
     choice.shuffle(&mut others);
-    let sure = if scenario.in_full { points.len() } else { 0 };
-    if sure == 0 {
+    let is_whole = scenario.in_full && !options.is_sample;
+    let sure = if is_whole {
+        points.len()
+    } else {
+        options.least
+    };
+    if !is_whole {
         choice.shuffle(&mut points);
     }
     points.append(&mut others);
+    let place = |call: &Call| format!("{}, killed at {} {}", scenario.name, call.name, call.nth);
+    points.retain(|call| options.wants_place(&place(call)));
     let mut tried = 0;
     for (at, call) in points.iter().enumerate() {
         if at >= sure && Instant::now() > until {
@@ -44,10 +47,7 @@ fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
         tried += 1;
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
         if let Err(why) = trial(&stage, call, at, &mut choice, tally) {
-            tally.lost(format!(
-                "{}, killed at {} {}: {why}",
-                scenario.name, call.name, call.nth
-            ));
+            tally.lost(format!("{}: {why}", place(call)));
         }
     }
     println!(
@@ -64,14 +64,9 @@ fn trial(
     choice: &mut Choice,
     tally: &Tally,
 ) -> Result<(), String> {
-    stage.field.put_back();
-    let wrapper = calls::disturbing(call, "signal=KILL", false);
-    let run = stage.field.run(&words(&wrapper), stage.scenario.args);
-    let said = if run.code == 137 {
-        Said::Nothing
-    } else {
-        Said::Done(run)
-    };
+    let (field, line) = (&stage.field, stage.scenario.line);
+    field.put_back();
+    let run = field.disturbed(&calls::disturbing(call, "signal=KILL", false), line);
     if at.is_multiple_of(TWICE_EVERY) {
         let name = ["write", "rename", "fsync", "unlink", "openat", "exit_group"][choice.below(6)];
         let again = Call {
@@ -79,15 +74,8 @@ fn trial(
             nth: 1 + choice.below(6),
         };
         let wrapper = calls::disturbing(&again, "signal=KILL", false);
-        let _ = stage
-            .field
-            .run(&words(&wrapper), &["create", "-r", "afterwards", "-q"]);
+        let _ = field.disturbed(&wrapper, "create -r afterwards -q");
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
     }
-    judge(stage, &said, at, tally)
-}
-
-/// The same words, borrowed.
-pub fn words(owned: &[String]) -> Vec<&str> {
-    owned.iter().map(String::as_str).collect()
+    judge(stage, &run, run.code == 137, at, tally)
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::choice::Choice;
+use super::disk::{Disk, Format, Loss};
+use super::field::{Field, Moved};
+use super::judge::{leftovers, same};
+use super::options::Options;
+use super::scenario::{checkpoints, held};
+use super::tally::Tally;
 use crate::bench::{Tree, limit};
-use crate::choice::Choice;
-use crate::disk::{Disk, Format, Loss};
-use crate::field::{Field, Moved};
-use crate::judge::{leftovers, same};
-use crate::options::Options;
-use crate::scenario::{checkpoints, held};
-use crate::tally::Tally;
 
 /// Number of earlier checkpoints restored after each cut.
 const LOOKED_AT: usize = 3;

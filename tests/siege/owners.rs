@@ -3,13 +3,13 @@
 
 use rusqlite::Connection;
 
+use super::companions::DATABASE;
+use super::field::Field;
+use super::scenario::{checkpoints_in, edited, files, made, three_states};
 use crate::bench::{Git, Tree};
-use crate::companions::DATABASE;
-use crate::field::Field;
-use crate::scenario::{checkpoints_in, edited, files, made, three_states};
 
 pub const WORKTREES: &str = "agents";
-pub const NESTED: &str = "packages/inner";
+const NESTED: &str = "packages/inner";
 
 fn git(field: &Field, words: &[&str]) -> String {
     let work = field.work().display().to_string();
@@ -36,7 +36,7 @@ pub fn beside_a_worktree(field: &Field) {
 /// What is in the worktree, what git says of it, and whether a checkpoint holds any of it.
 pub fn worktree(field: &Field) -> String {
     let dir = field.work().join(WORKTREES);
-    let held = field.run(&[], &["ls", "latest", WORKTREES]);
+    let held = field.cmd(&format!("ls latest {WORKTREES}"));
     format!(
         "{:?} {} {} held: {}",
         Tree::capture(&dir).diff(&Tree::default()),
@@ -51,28 +51,30 @@ pub fn around_a_nested_root(field: &Field) {
     three_states(field);
     let inner = |text: &str, reason: &str| {
         field.write(&format!("{NESTED}/file"), text);
-        let run = field.run(&[], &["-C", NESTED, "create", "-r", reason, "-q"]);
-        assert_eq!(run.code, 0, "{run}");
+        field.ok(&format!("-C {NESTED} create -r {reason} -q"));
     };
-    inner("first", "inner one");
-    inner("second", "inner two");
+    inner("first", "inner-one");
+    inner("second", "inner-two");
     made(field, "four");
     field.write(&format!("{NESTED}/file"), "third");
     field.write("d3/text", "edited");
 }
 
-/// The checkpoints of the nested root, and what each gives back.
+/// The checkpoints of the nested root in any order, since a create that can read no other one does
+/// not know its place, and what each gives back.
 pub fn nested(field: &Field) -> String {
-    let mut text = String::new();
-    for (id, reason) in checkpoints_in(field, NESTED) {
+    let held = |(id, reason): (String, String)| {
         let to = field.beside("inner");
-        let words = ["-C", NESTED, "restore", &id, "--to"];
-        let to_text = to.display().to_string();
-        let run = field.run(&[], &[&words[..], &[&to_text]].concat());
+        let run = field.cmd(&format!("-C {NESTED} restore {id} --to {}", to.display()));
         let held = Tree::capture(&to).diff(&Tree::default());
-        text += &format!("{reason}: {} {held:?}; ", run.code);
-    }
-    text
+        format!("{reason}: {} {held:?}", run.code)
+    };
+    let mut all: Vec<String> = checkpoints_in(field, NESTED)
+        .into_iter()
+        .map(held)
+        .collect();
+    all.sort();
+    all.join("; ")
 }
 
 /// Captures a database with its log, and leaves it with another log: its program died twice.

@@ -1,32 +1,37 @@
 //! All scenarios, distributed among threads, each with its share of the time.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::scenario::{SCENARIOS, Scenario};
+use super::options::Options;
+use super::scenario::{SCENARIOS, Scenario};
 
-/// Works on each scenario; `work` gets the time at which to stop.
-pub fn over_scenarios(seconds: f64, work: &(dyn Fn(&Scenario, Instant) + Sync)) {
-    let until = Instant::now() + Duration::from_secs_f64(seconds);
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(SCENARIOS.len());
-    let next = AtomicUsize::new(0);
+/// Works on each scenario, in a sample on one of so many; `work` gets the time at which to stop.
+pub fn over_scenarios(
+    options: &Options,
+    sampled_every: usize,
+    work: &(dyn Fn(&Scenario, Instant) + Sync),
+) {
+    let until = Instant::now() + Duration::from_secs_f64(options.seconds);
+    let is_in = |at: &usize| !options.is_sample || at % sampled_every == sampled_every / 2;
+    let is_wanted = |at: &usize| options.wants_place(SCENARIOS[*at].name);
+    let chosen = (0..SCENARIOS.len()).filter(is_in).filter(is_wanted);
+    let chosen: Vec<usize> = chosen.collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = Mutex::new(chosen.iter());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((at, scenario)) = nth(next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let mut left = next.lock().expect("no panic");
                     // Rounds of all threads still to come, this one included.
-                    let rounds = (SCENARIOS.len() - at).div_ceil(threads);
-                    let share = until.saturating_duration_since(Instant::now())
-                        / u32::try_from(rounds).expect("few");
-                    work(scenario, Instant::now() + share);
+                    let rounds = u32::try_from(left.len().div_ceil(threads)).expect("few");
+                    let Some(at) = left.next() else { break };
+                    drop(left);
+                    let share = until.saturating_duration_since(Instant::now()) / rounds;
+                    work(&SCENARIOS[*at], Instant::now() + share);
                 }
             });
         }
     });
-}
-
-fn nth(at: usize) -> Option<(usize, &'static Scenario)> {
-    SCENARIOS.get(at).map(|scenario| (at, scenario))
 }

@@ -5,18 +5,17 @@ use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::calls::{self, Call};
+use super::choice::Choice;
+use super::disk::{Disk, Format, Loss, TOOLS};
+use super::field::{Field, Moved};
+use super::judge::{captured, judge, same};
+use super::options::Options;
+use super::parallel::over_scenarios;
+use super::scenario::{Scenario, Stage, checkpoints, held};
+use super::tally::Tally;
+use super::{ladder, mounts};
 use crate::bench::Run;
-use crate::calls::{self, Call};
-use crate::choice::Choice;
-use crate::disk::{Disk, Format, Loss, TOOLS};
-use crate::field::{Field, Moved};
-use crate::judge::{Said, captured, judge, same};
-use crate::kill::words;
-use crate::options::Options;
-use crate::parallel::over_scenarios;
-use crate::scenario::{Scenario, Stage, checkpoints, held};
-use crate::tally::Tally;
-use crate::{ladder, mounts};
 
 /// One trial in this many has a second cut, in the command after the first.
 const TWICE_EVERY: usize = 4;
@@ -24,15 +23,13 @@ const TWICE_EVERY: usize = 4;
 const LADDER_SHARE: f64 = 0.2;
 
 pub fn besiege(options: &Options, tally: &Tally) {
-    let refusal =
-        mounts::refusal(&TOOLS).or_else(|| (!calls::can_trace()).then(|| "needs strace".into()));
-    if let Some(why) = refusal.or_else(powerless) {
+    if let Some(why) = mounts::refusal(&TOOLS).or_else(powerless) {
         tally.skipped(&format!("power cuts: {why}"));
         return;
     }
     ladder::besiege(&options.with_seconds(options.seconds * LADDER_SHARE), tally);
     let rest = options.seconds * (1.0 - LADDER_SHARE);
-    over_scenarios(rest, &|scenario, until| {
+    over_scenarios(&options.with_seconds(rest), 1, &|scenario, until| {
         besiege_scenario(scenario, options.seed, until, tally);
     });
 }
@@ -87,11 +84,11 @@ fn sweep(
 ) -> usize {
     let disk = Disk::new(format).expect("there was one before");
     let stage = scenario.set_up_in(Field::moved(what, &disk.top()));
-    let mut calls = calls::of(&stage.field, scenario.args);
+    let mut calls = calls::of(&stage.field, scenario.line);
     calls.retain(Call::changes_something);
     stage.field.put_back();
     let begun = Instant::now();
-    let _ = stage.field.run(&[], scenario.args);
+    let _ = stage.field.cmd(scenario.line);
     let site = Site {
         disk: &disk,
         stage: &stage,
@@ -165,10 +162,10 @@ impl Site<'_> {
         let (stage, field) = (self.stage, &self.stage.field);
         field.put_back();
         self.disk.flush();
-        let run = self.cut_in(way, stage.scenario.args)?;
+        let run = self.cut_in(way, stage.scenario.line)?;
         tally.power_cuts.fetch_add(1, Ordering::Relaxed);
         if at.is_multiple_of(TWICE_EVERY) {
-            self.cut_in(&self.draw(choice), &["create", "-r", "afterwards", "-q"])?;
+            self.cut_in(&self.draw(choice), "create -r afterwards -q")?;
             tally.power_cuts.fetch_add(1, Ordering::Relaxed);
         }
         // The output of a command whose disk goes away is lost; but if it reports that all is done,
@@ -184,20 +181,8 @@ impl Site<'_> {
         } else {
             run.stdout.trim().to_owned()
         };
-        judge(
-            stage,
-            &if is_done {
-                Said::Done(run)
-            } else {
-                Said::Nothing
-            },
-            at,
-            tally,
-        )?;
-        if stage.scenario.args[0] == "create"
-            && stage.scenario.facet.is_none()
-            && printed.len() == 8
-        {
+        judge(stage, &run, !is_done, at, tally)?;
+        if stage.scenario.is("create") && stage.scenario.facet.is_none() && printed.len() == 8 {
             let before = captured(&stage.before.tree);
             same(
                 &stage.scenario.lasting(&held(field, &printed)?),
@@ -209,17 +194,17 @@ impl Site<'_> {
     }
 
     /// Runs the program, cuts the power and restores it.
-    fn cut_in(&self, way: &Way, args: &[&str]) -> Result<Run, String> {
+    fn cut_in(&self, way: &Way, line: &str) -> Result<Run, String> {
         let field = &self.stage.field;
         let switch = self.disk.switch();
         let (run, cut) = match &way.moment {
-            Moment::Ended => (field.run(&[], args), switch.cut(way.loss)),
+            Moment::Ended => (field.cmd(line), switch.cut(way.loss)),
             Moment::At(call) => {
                 let wrapper = calls::disturbing(call, "signal=KILL", false);
-                (field.run(&words(&wrapper), args), switch.cut(way.loss))
+                (field.disturbed(&wrapper, line), switch.cut(way.loss))
             }
             Moment::After(delay) => {
-                let mut command = field.command(&[], args);
+                let mut command = field.command(&[], &line.split(' ').collect::<Vec<_>>());
                 command
                     .stdin(Stdio::null())
                     .stdout(Stdio::piped())
@@ -227,7 +212,7 @@ impl Site<'_> {
                 let child = command.spawn().expect("the program can be started");
                 std::thread::sleep(*delay);
                 let cut = switch.cut(way.loss);
-                (Run::ended(format!("{args:?}"), child), cut)
+                (Run::ended(line.into(), child), cut)
             }
         };
         cut?;
@@ -238,7 +223,7 @@ impl Site<'_> {
     /// Checks that what was reported as done is: no restore pends, and what was dropped is gone.
     fn durable(&self) -> Result<(), String> {
         let (field, scenario) = (&self.stage.field, self.stage.scenario);
-        let status = field.run(&[], &["status", "--json"]);
+        let status = field.cmd("status --json");
         if status.code != 0 || !status.data()["pending"].is_null() {
             return Err("a restore that was done counts as interrupted".into());
         }
@@ -247,9 +232,7 @@ impl Site<'_> {
             .into_iter()
             .find(|(_, reason)| is_gone(reason))
         {
-            Some((id, reason)) if scenario.args[0] != "create" => {
-                Err(format!("{id} ({reason}) is back"))
-            }
+            Some((id, reason)) if !scenario.is("create") => Err(format!("{id} ({reason}) is back")),
             _ => Ok(()),
         }
     }

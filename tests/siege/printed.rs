@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::field::Field;
 use crate::bench::Run;
-use crate::field::Field;
 
 /// Keys of JSON whose text is a command, or contains one in quotes.
 const KEYS: [&str; 4] = ["restore_command", "command", "command_line", "hint"];
@@ -49,9 +49,9 @@ fn in_text(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a command is for the user alone to choose: it deletes, or takes one side.
+/// Whether a command is for the user alone to choose: it deletes or removes, or takes one side.
 fn is_choice(command: &str) -> bool {
-    [" delete ", " --take ", " --choose "]
+    [" delete ", " remove ", " --take ", " --choose "]
         .iter()
         .any(|part| command.contains(part))
 }
@@ -71,9 +71,13 @@ pub fn follow(field: &Field, command: &str) -> Result<(), String> {
     if run.code == 4 && run.stderr.contains("--yes") {
         run = field.shell(&format!("{command} --yes"));
     }
-    // A check finds the damage it looks for; an obstacle may be gone with the fault.
+    // A check finds the damage it looks for; an obstacle may be gone with the fault; there is no
+    // session of an agent.
     let is_found = (run.code == 6 && command.contains(" verify"))
-        || (run.code == 3 && command.contains(" recover"));
+        || (run.code == 3
+            && [" recover", " rewind"]
+                .iter()
+                .any(|word| command.contains(word)));
     if matches!(run.code, 0 | 5) || is_found {
         Ok(())
     } else {

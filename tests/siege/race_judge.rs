@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use super::field::Field;
+use super::guard::{Guard, MARKER};
+use super::race::TORN_LENS;
+use super::tally::Tally;
 use crate::bench::{Run, fixtures};
-use crate::field::Field;
-use crate::guard::{Guard, MARKER};
-use crate::race::TORN_LENS;
-use crate::tally::Tally;
 
 /// Checks that no object of the store contains anything of the decoys.
 pub fn nothing_was_read(field: &Field) -> Result<(), String> {
@@ -118,13 +118,13 @@ fn steady(bytes: &[u8], at: usize, run: &Run, tally: &Tally) -> Result<(), Strin
 
 /// Checks that nothing is stuck: interrupted work can be reverted, and a checkpoint can be made.
 pub fn settled(field: &Field, guard: &Guard) -> Result<(), String> {
-    if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
-        let undone = field.run(&[], &["undo", "--yes"]);
+    if !field.cmd("status --json").data()["pending"].is_null() {
+        let undone = field.cmd("undo --yes");
         if undone.code != 0 {
             return Err(format!("what was cut off cannot be taken back: {undone}"));
         }
     }
-    let made = field.run(&[], &["create", "-r", "afterwards", "--json"]);
+    let made = field.cmd("create -r afterwards --json");
     if !matches!(made.code, 0 | 5) {
         return Err(format!("nothing can be created any more: {made}"));
     }

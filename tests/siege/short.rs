@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::judge::{Said, judge};
-use crate::options::Options;
-use crate::parallel::over_scenarios;
-use crate::scenario::Scenario;
-use crate::shorten;
-use crate::tally::Tally;
+use super::judge::judge;
+use super::options::Options;
+use super::parallel::over_scenarios;
+use super::scenario::Scenario;
+use super::shorten;
+use super::tally::Tally;
 
 /// Upper bound on one call in bytes; 0 is half of what was requested.
 const LIMITS: [u64; 8] = [0, 1, 7, 64, 100, 511, 4096, 65_537];
@@ -18,7 +18,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
         tally.skipped("short reads and writes: they need Linux on x86-64");
         return;
     }
-    over_scenarios(options.seconds, &|scenario, until| {
+    over_scenarios(options, 26, &|scenario, until| {
         sweep(scenario, until, tally);
     });
 }
@@ -34,15 +34,13 @@ fn sweep(scenario: &Scenario, until: Instant, tally: &Tally) {
             break;
         }
         stage.field.put_back();
-        let run = stage.field.run(
-            &[&own, shorten::ARGUMENT, &limit.to_string()],
-            scenario.args,
-        );
+        let wrapper = [own.clone(), shorten::ARGUMENT.into(), limit.to_string()];
+        let run = stage.field.disturbed(&wrapper, scenario.line);
         tally.injected_errors.fetch_add(1, Ordering::Relaxed);
         let place = format!("{}, calls that do at most {limit} bytes", scenario.name);
-        if run.code != 0 && run.code != 5 {
+        if run.code != 5 && !scenario.is_done(&run) {
             tally.lost(format!("{place}: {run}"));
-        } else if let Err(why) = judge(&stage, &Said::Done(run), at, tally) {
+        } else if let Err(why) = judge(&stage, &run, false, at, tally) {
             tally.lost(format!("{place}: {why}"));
         }
     }

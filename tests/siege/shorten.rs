@@ -42,6 +42,8 @@ mod traced {
     const WAITING: &str = "kill -STOP $$; exec \"$@\"";
     /// Lower bound on a length that is cut: a kernel counter takes eight bytes or none.
     const SHORTEST: u64 = 9;
+    /// The first call of the program itself; before, shared libraries are loaded.
+    const POLL: u64 = 7;
 
     /// Runs the program and gives its exit code.
     ///
@@ -66,13 +68,18 @@ mod traced {
         ptrace::interrupt(main).expect("it can be stopped");
         nix::sys::signal::kill(main, Signal::SIGCONT).expect("it goes on");
         let mut inside: HashMap<Pid, Option<u64>> = HashMap::new();
+        let mut is_loaded = false;
         loop {
             match waitpid(None, Some(WaitPidFlag::__WALL)).expect("something is traced") {
                 WaitStatus::Exited(pid, code) if pid == main => return code,
                 WaitStatus::Signaled(pid, signal, _) if pid == main => return 128 + signal as i32,
                 WaitStatus::PtraceSyscall(pid) => {
                     match inside.remove(&pid) {
-                        None => drop(inside.insert(pid, shorten(pid, limit))),
+                        None => {
+                            is_loaded = is_loaded || calls(pid) == Some(POLL);
+                            let length = is_loaded.then(|| shorten(pid, limit));
+                            inside.insert(pid, length.flatten());
+                        }
                         Some(length) => give_back(pid, length),
                     }
                     go_on(pid, None);
@@ -91,6 +98,10 @@ mod traced {
     /// Continues a thread; one that was killed meanwhile is ignored.
     fn go_on(pid: Pid, signal: Option<Signal>) {
         let _ = ptrace::syscall(pid, signal);
+    }
+
+    fn calls(pid: Pid) -> Option<u64> {
+        ptrace::getregs(pid).ok().map(|regs| regs.orig_rax)
     }
 
     /// Cuts the length at the entry of a call; returns the requested one.

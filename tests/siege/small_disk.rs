@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::{field, mounts};
+use super::{field, mounts};
 
 /// Mount options with more of both than any command needs.
 const ROOMY: &str = "size=256m,nr_inodes=100000";

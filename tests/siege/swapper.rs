@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, RenameFlags, openat, renameat_with, symlinkat};
 
-use crate::choice::Choice;
+use super::choice::Choice;
 
 /// Pauses after a swap, in microseconds.
 const RESTS_US: [usize; 5] = [1, 20, 100, 400, 1500];

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Tally {
     pub kill_points: AtomicU64,
     pub power_cuts: AtomicU64,
-    /// Operations refused by a full disk; they count among the injected errors.
-    pub full_disks: AtomicU64,
+    /// Errors, and operations refused by a full disk.
     pub injected_errors: AtomicU64,
     pub concurrent_operations: AtomicU64,
     pub escape_attempts: AtomicU64,
@@ -41,54 +40,41 @@ impl Tally {
         self.escaped.lock().expect("no panic").push(what);
     }
 
-    pub fn escapes(&self) -> Vec<String> {
-        self.escaped.lock().expect("no panic").clone()
-    }
-
     pub fn skipped(&self, why: &str) {
-        println!("skipped: {why}");
+        crate::bench::skipped(why);
         self.skipped.lock().expect("no panic").push(why.to_owned());
     }
 
-    pub fn losses(&self) -> Vec<String> {
-        self.lost.lock().expect("no panic").clone()
+    /// Everything that was lost or escaped.
+    pub fn bad(&self) -> Vec<String> {
+        let all = |word: &str, list: &Mutex<Vec<String>>| {
+            let list = list.lock().expect("no panic");
+            let lines: Vec<String> = list.iter().map(|what| format!("{word} {what}")).collect();
+            lines
+        };
+        [all("LOST", &self.lost), all("ESCAPED", &self.escaped)].concat()
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kills, cuts) = (
-            self.kill_points.load(Ordering::Relaxed),
-            self.power_cuts.load(Ordering::Relaxed),
-        );
-        let errors =
-            self.injected_errors.load(Ordering::Relaxed) + self.full_disks.load(Ordering::Relaxed);
-        let (operations, lost) = (
-            self.concurrent_operations.load(Ordering::Relaxed),
-            self.losses().len(),
-        );
-        let (attempts, escaped) = (
-            self.escape_attempts.load(Ordering::Relaxed),
-            self.escapes().len(),
-        );
-        let [companions, restores, typed] = [&self.companions, &self.restores, &self.typed]
-            .map(|count| count.load(Ordering::Relaxed));
-        write!(
-            f,
-            "{kills} kill points, {cuts} power cuts, {errors} injected errors, "
-        )?;
-        write!(
-            f,
-            "{operations} concurrent operations, {attempts} escape attempts "
-        )?;
-        write!(
-            f,
-            "({companions} of them at workflows, holds, copies and databases), "
-        )?;
-        write!(
-            f,
-            "{restores} restores compared with their target, {typed} printed commands typed in: "
-        )?;
+        for (count, what) in [
+            (&self.kill_points, "kill points, "),
+            (&self.power_cuts, "power cuts, "),
+            (&self.injected_errors, "injected errors, "),
+            (&self.concurrent_operations, "concurrent operations, "),
+            (&self.escape_attempts, "escape attempts ("),
+            (
+                &self.companions,
+                "of them at workflows, setups, holds, copies and databases), ",
+            ),
+            (&self.restores, "restores compared with their target, "),
+            (&self.typed, "printed commands typed in: "),
+        ] {
+            write!(f, "{} {what}", count.load(Ordering::Relaxed))?;
+        }
+        let [lost, escaped] =
+            [&self.lost, &self.escaped].map(|list| list.lock().expect("no panic").len());
         write!(f, "{lost} lost, {escaped} escaped")?;
         let skipped = self.skipped.lock().expect("no panic");
         skipped

@@ -2,14 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
+use super::choice::Choice;
+use super::field::Field;
+use super::forge::Forge;
+use super::guard::{Guard, MARKER, Picture, copies};
+use super::hostile::{Case, STAGED};
+use super::scenario::{checkpoints, made};
+use super::tally::Tally;
+use super::tampered_judge::Trial;
 use crate::bench::{Tree, fixtures};
-use crate::choice::Choice;
-use crate::field::Field;
-use crate::forge::Forge;
-use crate::guard::{Guard, MARKER, Picture, copies};
-use crate::hostile::{Case, STAGED};
-use crate::tally::Tally;
-use crate::tampered_judge::Trial;
 
 /// Left out every other time, so that a seemingly interrupted restore is reverted instead.
 const RESUME: &[&str] = &["restore", "--resume", "--yes"];
@@ -73,8 +74,7 @@ pub fn field() -> Field {
     }
     fixtures::decoy_git(&field.work().join(".git"));
     std::fs::create_dir(copies(&field)).expect("a directory");
-    let made = field.run(&[], &["create", "-r", "first", "-q"]);
-    assert_eq!(made.code, 0, "{made}");
+    made(&field, "first");
     field.keep();
     field
 }
@@ -87,8 +87,8 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
         || case.journal.is_some()
         || !case.trailers.is_empty()
         || choice.below(6) > 0;
-    let mut forge = Forge::default();
-    let id = hex::encode(case.forge(&mut forge, is_ours));
+    let mut forge = Forge::new();
+    let id = case.forge(&mut forge, is_ours).to_string();
     let objects = field.store().join("objects");
     let form = choice.below(2);
     if form == 0 {
@@ -104,12 +104,9 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     std::fs::write(field.store().join("refs").join(name), format!("{id}\n")).expect("a ref");
     if !is_ours {
         // The next writer adopts what plain git committed.
-        let _ = field.run(&[], &["create", "-r", "adopts", "-q"]);
+        let _ = field.cmd("create -r adopts -q");
     }
-    let first = crate::scenario::checkpoints(field)
-        .pop()
-        .map(|(id, _)| id)
-        .unwrap_or_default();
+    let first = checkpoints(field).pop().unwrap_or_default().0;
     if let Some(journal) = case.journal(&id, &first) {
         std::fs::write(field.store().join("checkpoint/journal"), journal).expect("a journal");
         let stage = field.work().join(format!(".checkpoint-stage-{STAGED}"));
@@ -142,11 +139,8 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
                 if form == 0 { "loose" } else { "packed" }
             )
         };
-        if let Err(why) = trial.nothing_escaped() {
-            tally.escaped(says(why));
-            return;
-        }
-        if let Err(why) = trial.judge(command, &run) {
+        let judged = trial.nothing_escaped();
+        if let Err(why) = judged.and_then(|()| trial.judge(command, &run)) {
             tally.escaped(says(why));
             return;
         }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use super::field::Field;
+use super::guard::{Guard, Picture, check_copies, copies};
+use super::hostile::{Case, Node, Verdict};
 use crate::bench::tree::Kind as Shape;
 use crate::bench::{Run, Tree};
-use crate::field::Field;
-use crate::guard::{Guard, Picture, check_copies, copies};
-use crate::hostile::{Case, Node, Verdict};
 
 /// A forged checkpoint in its field, and the state before any command.
 pub struct Trial<'t> {

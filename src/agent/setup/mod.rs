@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 #[cfg(unix)]
 use std::fs::Permissions;
 use std::fs::{File, Metadata};
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ use crate::agent::{
     AgentName, AgentPlan, Agents, FileOutcome, Leeway, SettingsFile, SetupPlaces, SetupProgress,
 };
 use crate::base::random_name::random_hex;
+use crate::base::read_regular::lstat;
 use crate::config::Environment;
 use crate::error::{Error, Result};
 use crate::ops::transfer::clone::is_free;
@@ -71,12 +72,15 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
     for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
             file.end(FileOutcome::Failed, "what comes before it failed");
-        } else if text_of(&file.path) != file.found {
+            continue;
+        }
+        let found = present(&file.path);
+        if found.as_ref().is_ok_and(|found| *found != file.found) {
             let why = "another program wrote it meanwhile; try again";
             file.end(FileOutcome::Left, why);
-        } else if let Err(why) = apply(file, top) {
+        } else if let Err(why) = found.and_then(|_| apply(file, top)) {
             // A flush that fails leaves the new text in place.
-            if text_of(&file.path) != file.wanted {
+            if !says(&file.path, file.wanted.as_deref()) {
                 // The path is told already.
                 let source = why.io_failure().map(|(_, source)| source.to_string());
                 file.end(FileOutcome::Failed, &source.unwrap_or(why.to_string()));
@@ -99,10 +103,19 @@ fn folders<'p>(path: &'p Path, top: &'p Path) -> impl Iterator<Item = &'p Path> 
     above.take_while(move |folder| folder.starts_with(top) && *folder != top)
 }
 
-/// Makes one change. The copy of what others wrote comes first, and goes last.
+fn present(path: &Path) -> Result<Option<String>> {
+    text_of(path).map_err(Error::io("read", path))
+}
+
+/// Whether a file is known to have a text, or not to be there.
+fn says(path: &Path, wanted: Option<&str>) -> bool {
+    text_of(path).is_ok_and(|text| text.as_deref() == wanted)
+}
+
+/// Makes one change, which lasts. The copy of what others wrote comes first, and goes last.
 fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     if let (Some(copy), Some(found), false) = (&change.copy, &change.found, change.copy_goes)
-        && text_of(copy) != change.found
+        && !says(copy, change.found.as_deref())
     {
         write(copy, found, Some(&change.path))?;
     }
@@ -111,7 +124,9 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
         atomic_file::remove_if_there(&change.path)?;
         // One that holds something stays, and all above it.
         let _ = folders(&change.path, top).try_for_each(remove_folder);
-        return Ok(());
+        let mut left = change.path.ancestors().skip(1);
+        let left = left.find(|folder| folder.is_dir());
+        return left.map_or(Ok(()), atomic_file::sync_directory);
     };
     let written = match &change.found {
         Some(found) if found == text => Ok(()),
@@ -120,9 +135,10 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     // What is without ours needs no copy.
     let without = [&change.found, &change.wanted][usize::from(change.copy_goes)];
     if let Some(copy) = &change.copy
-        && text_of(&change.path) == *without
+        && present(&change.path)? == *without
     {
         atomic_file::remove_if_there(copy)?;
+        copy.parent().map_or(Ok(()), atomic_file::sync_directory)?;
     }
     written
 }
@@ -168,7 +184,8 @@ pub fn write(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
 
 #[expect(clippy::disallowed_methods, reason = "no files of a store")]
 fn write_through(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
-    let target = if path.is_symlink() {
+    let found = lstat(path).map_err(Error::io("look at", path))?;
+    let target = if found.is_some_and(|found| found.is_symlink()) {
         path.canonicalize().map_err(Error::io("follow", path))?
     } else {
         path.to_path_buf()
@@ -185,7 +202,8 @@ fn write_through(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
     let made = std::fs::create_dir_all(&inside).map_err(Error::io("create", &inside));
     let made = made.and_then(|()| write_into(&inside, &file, text, like));
     let moved = made.and_then(|()| std::fs::rename(&staged, top).map_err(Error::io("create", top)));
-    moved.inspect_err(|_| drop(remove_staged(&staged)))
+    moved.inspect_err(|_| drop(remove_staged(&staged)))?;
+    top.parent().map_or(Ok(()), atomic_file::sync_directory)
 }
 
 /// Removes a folder of ours, by its random name.
@@ -209,7 +227,10 @@ fn write_into(folder: &Path, target: &Path, text: &str, like: Option<&Path>) -> 
 /// Gives a new file the mode of another, and its owner and group as far as this user may: root would
 /// take it from its user. Everyone may read one that has no model.
 fn resemble(file: &File, like: &Path) -> io::Result<()> {
-    let found = like.metadata().ok();
+    let found = match like.metadata() {
+        Err(why) if why.kind() != ErrorKind::NotFound => return Err(why),
+        found => found.ok(),
+    };
     let mode = found.as_ref().map(Metadata::permissions);
     #[cfg(unix)]
     let mode = {

@@ -1,6 +1,6 @@
 //! What `setup` would change: pure but for reading the files.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -315,14 +315,14 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     let found = match read(&path, &file.content) {
         Ok(Some(found)) => found,
         Ok(None) => return,
-        Err(flaw) => {
-            // A link to a text of ours is none that was written.
-            let is_ours = |text: String| author(&text) != Author::Others;
-            if text_of(&path).is_some_and(is_ours) {
-                plan.leave(path, flaw);
-            }
-            return;
-        }
+        // A link to a text of ours is none that was written; what is no text is not ours.
+        Err(flaw) if is_flaw(&flaw) => match text_of(&path) {
+            Ok(None) => return,
+            Ok(Some(text)) if author(&text) == Author::Others => return,
+            Err(other) if is_flaw(&other) => return,
+            _ => return plan.leave(path, flaw),
+        },
+        Err(why) => return plan.leave(path, why),
     };
     if let FileContent::Yaml { .. } = &file.content {
         if called_program(&found).is_some() {
@@ -334,7 +334,11 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     }
     let copy = path.with_added_extension(COPY);
     let is_shared = !matches!(file.content, FileContent::Text(_));
-    let before = text_of(&copy).filter(|_| is_shared);
+    let before = match text_of(&copy) {
+        Ok(before) => before.filter(|_| is_shared),
+        Err(flaw) if is_flaw(&flaw) => None,
+        Err(why) => return plan.leave(copy, why),
+    };
     let of_before = before.as_deref().unwrap_or_default();
     let left = match file.content.take_out_of(&found, of_before) {
         Ok(left) => left,
@@ -346,6 +350,10 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     if left == found && before.is_none() {
         return;
     }
+    let is_link = match read_regular::lstat(&path) {
+        Ok(there) => there.is_some_and(|there| there.is_symlink()),
+        Err(why) => return plan.leave(path, why),
+    };
     let put_back = file.content.put_into(before.as_deref());
     let is_back = put_back.is_ok_and(|with| with == found);
     let wanted = match &before {
@@ -353,7 +361,7 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
             Some(before.clone())
         }
         // What the user keeps behind a link is emptied, and not removed.
-        None if is_nothing(&left) && !path.is_symlink() => None,
+        None if is_nothing(&left) && !is_link => None,
         _ => Some(left),
     };
     plan.files.push(SettingsFile {
@@ -412,25 +420,36 @@ pub fn called_program(text: &str) -> Option<String> {
 }
 
 /// Returns the text of a file; `None` if there is none.
-pub fn text_of(path: &Path) -> Option<String> {
-    read_regular::read_linked_text(path).ok()
-}
-
-/// Reads a file; of one that others write too, a link is followed.
-fn read(path: &Path, content: &FileContent) -> Result<Option<String>> {
-    if matches!(content, FileContent::Text(_)) && path.is_symlink() {
-        return Err(Error::unexpected(
-            "it is a link, where a file is written; remove it by hand, with the file that it leads to",
-        ));
-    }
+///
+/// # Errors
+/// It is no text (`InvalidData`), or cannot be read.
+pub fn text_of(path: &Path) -> io::Result<Option<String>> {
     match read_regular::read_linked_text(path) {
         Ok(text) => Ok(Some(text)),
         Err(why) if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            if path.symlink_metadata().is_ok() {
-                return Err(Error::unexpected("it is a link to nothing"));
-            }
             Ok(None)
         }
-        Err(why) => Err(Error::unexpected(why)),
+        Err(why) => Err(why),
     }
+}
+
+/// Reads a file; of one that others write too, a link is followed.
+fn read(path: &Path, content: &FileContent) -> io::Result<Option<String>> {
+    let is_link = read_regular::lstat(path)?.is_some_and(|found| found.is_symlink());
+    if is_link && matches!(content, FileContent::Text(_)) {
+        let why = "it is a link, where a file is written; remove it by hand, with the file that it leads to";
+        return Err(io::Error::new(ErrorKind::InvalidData, why));
+    }
+    match text_of(path)? {
+        None if is_link => {
+            let why = "it is a link to nothing";
+            Err(io::Error::new(ErrorKind::InvalidData, why))
+        }
+        text => Ok(text),
+    }
+}
+
+/// Whether what is there is the reason, and not how it was read.
+fn is_flaw(why: &io::Error) -> bool {
+    why.kind() == ErrorKind::InvalidData
 }

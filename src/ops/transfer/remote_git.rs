@@ -16,13 +16,15 @@ const LOCKED: [&str; 2] = ["cannot lock ref", "failed to update ref"];
 const LOCK_PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 /// What git says where a server is a clone with a depth; it ends as if all were well.
 const SHALLOW: &str = "shallow roots are not allowed";
-/// What git says if it fails for want of room here.
-const NO_ROOM: [&str; 5] = [
+/// What git says if it fails for want of room here. The last two tell no cause.
+const NO_ROOM: [&str; 7] = [
     "No space left on device",
     "File too large",
     "Disk quota exceeded",
     "Read-only file system",
     "Cannot allocate memory",
+    "Out of diskspace",
+    "unable to create directory for",
 ];
 /// Lines that git is asked for at once, by name: not every system takes long commands.
 const MOST_AT_ONCE: usize = 200;
@@ -281,4 +283,34 @@ fn tips(text: &str) -> Tips {
         Some((LineName::of_ref(name)?, ObjectId::from_hex(id)?))
     };
     text.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lack_of_room_here_is_no_bad_line() {
+        for (is_here, said) in [
+            (
+                true,
+                "fatal: sha1 file 'tmp_rev_1' write error. Out of diskspace",
+            ),
+            (
+                true,
+                "error: cannot lock ref 'refs/fetched/1/2': unable to create directory for 2",
+            ),
+            (
+                true,
+                "error: unable to write file 1: No space left on device",
+            ),
+            (
+                false,
+                "remote: error: unable to write file 1: No space left on device",
+            ),
+            (false, "fatal: bad object 1"),
+        ] {
+            assert_eq!(is_full_here(said), is_here, "{said}");
+        }
+    }
 }

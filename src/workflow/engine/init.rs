@@ -13,7 +13,7 @@ use crate::workflow::documents::conflict::all_in_words;
 use crate::workflow::documents::files;
 use crate::workflow::documents::read_value;
 use crate::workflow::engine::end;
-use crate::workflow::engine::transact::with_store;
+use crate::workflow::engine::transact::{finish_prepared, with_store};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::workflow::EXECUTION_FILE;
 use crate::workflow::words::{profile, refused};
@@ -206,7 +206,7 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
 /// archived first.
 ///
 /// # Errors
-/// A transition cannot be recorded.
+/// A transition cannot be recorded, or a file of the old run cannot be moved.
 pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
     let (old, now_ms) = (&run.workflow, work.context.now_ms);
     let id = Runs::all(work.store())?.free_id(&run_id::make(&old.kind, &old.project, now_ms));
@@ -227,6 +227,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         (phase.attempts, phase.before_id) = (0, None);
     }
     work.abandon(run, "started fresh")?;
+    finish_prepared(work)?;
     let event = Change::new("init").noting(old.id.clone());
     work.record(None, next, event, true)
 }

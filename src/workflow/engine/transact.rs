@@ -78,14 +78,24 @@ pub fn open_imported(context: &Context) -> Result<(Store, Vec<Conflict>)> {
 /// # Errors
 /// A file cannot be read or written, or a transition not be recorded.
 pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
-    if let Some(prepared) = work.store().prepared_transition() {
-        match recorded(work, &prepared)? {
-            Some(workflow) => work.finish_recorded(&workflow),
-            None => work.session.locked.forget_prepared()?,
-        }
-    }
+    finish_prepared(work)?;
     let tree = WorkTree::open_root(&work.context.root)?;
     Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
+}
+
+/// Finishes the transition that a killed process prepared, or whose files could not be moved: they
+/// would be taken for those of a new run.
+///
+/// # Errors
+/// A file cannot be moved.
+pub fn finish_prepared(work: &mut Work<'_>) -> Result<()> {
+    let Some(prepared) = work.store().prepared_transition() else {
+        return Ok(());
+    };
+    match recorded(work, &prepared)? {
+        Some(workflow) => work.finish_recorded(&workflow),
+        None => work.session.locked.forget_prepared(),
+    }
 }
 
 /// Returns the state of a prepared transition that has been recorded. It is now if a killed process

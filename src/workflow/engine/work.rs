@@ -177,13 +177,13 @@ impl<'w> Work<'w> {
         self.archive(run, why)
     }
 
-    /// Moves the files of a run that has ended. It has ended all the same where that fails, and the
-    /// next command tries again.
-    pub fn finish_recorded(&mut self, workflow: &Workflow) {
-        let now_ms = self.context.now_ms;
-        let moved = files::put_away(&self.tree, workflow, Leaving::Ended, now_ms)
-            .and_then(|()| self.session.locked.forget_prepared());
-        self.warn_of("moving the files of the run that has ended", moved);
+    /// Moves the files of a run whose transition is recorded, if it has ended.
+    ///
+    /// # Errors
+    /// A file cannot be moved. The run has ended all the same, and the next command tries again.
+    pub fn finish_recorded(&mut self, workflow: &Workflow) -> Result<()> {
+        files::put_away(&self.tree, workflow, Leaving::Ended, self.context.now_ms)?;
+        self.session.locked.forget_prepared()
     }
 
     /// Records a state as the next of its run, or without `before` as the first; one whose phases
@@ -229,7 +229,8 @@ impl<'w> Work<'w> {
         let moved = || format!("workflow {} was changed by another process", workflow.id);
         let tip = recorded.ok_or_else(|| moved_on(moved()))?;
         if is_noted {
-            self.finish_recorded(&workflow);
+            let moved = self.finish_recorded(&workflow);
+            self.warn_of("moving the files of the run that has ended", moved);
         }
         let mut outcome = StepOutcome::of(Run { tip, workflow }, event);
         outcome.dropped = std::mem::take(&mut self.evicted);

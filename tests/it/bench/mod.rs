@@ -59,7 +59,7 @@ pub(crate) use given;
 /// Asserts that a text is what a file below `tests/it` holds; `UPDATE_SNAPSHOTS=1` writes it anew.
 #[track_caller]
 pub fn golden(file: impl AsRef<Path>, text: &str) {
-    let path = crate::source::package().join("tests/it").join(&file);
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it")).join(&file);
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, text).expect("the file can be written");
     }
@@ -73,13 +73,22 @@ pub fn skipped(why: &str) {
     static LIST: OnceLock<Option<Mutex<File>>> = OnceLock::new();
     println!("skipped: {why}");
     let list = LIST.get_or_init(|| {
-        File::create(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped"))
-            .ok()
-            .map(Mutex::new)
+        File::create(concat!(
+            env!("CARGO_TARGET_TMPDIR"),
+            "/skipped-",
+            env!("CARGO_CRATE_NAME")
+        ))
+        .ok()
+        .map(Mutex::new)
     });
     if let Some(list) = list {
         let this = std::thread::current();
-        let line = format!("{}: {why}\n", this.name().unwrap_or("a test"));
+        let line = format!(
+            "{}: {why}\n",
+            this.name()
+                .filter(|name| *name != "main")
+                .unwrap_or(env!("CARGO_CRATE_NAME"))
+        );
         // Without the list the line above is all there is.
         let _ = list
             .lock()

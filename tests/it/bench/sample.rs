@@ -73,14 +73,6 @@ pub fn sample<T, K: Ord>(
         .collect()
 }
 
-/// Numbers from 1 to `most`; in a sample about each sixth. For the calls of a run at
-/// which it is disturbed: a sweep stops where the run makes no more.
-pub fn calls(most: usize) -> impl Iterator<Item = usize> {
-    let mut draw = (!is_full()).then(Draw::new);
-    let gap = move |at: &usize| Some(at + draw.as_mut().map_or(1, |draw| 1 + draw.below(11)));
-    std::iter::successors(Some(1), gap).take_while(move |at| *at <= most)
-}
-
 #[test]
 fn a_sample_has_each_kind_in_it_and_no_more_than_was_asked_for() {
     let drawn = sample(0..1000, 30, |number| {

@@ -35,16 +35,24 @@ pub fn reaching_out(sandbox: &Sandbox, args: &[&str]) -> (Run, Vec<String>) {
 
 /// A command with what is injected into these system calls, such as `delay_enter=300000:when=2`.
 pub fn command(sandbox: &Sandbox, calls: &str, what: &str, args: &[&str]) -> Command {
-    limited(sandbox, &[], calls, what, args)
+    limited(sandbox, None, calls, what, args)
 }
 
-/// The same, with further options of the tracer.
-fn limited(sandbox: &Sandbox, limits: &[&str], calls: &str, what: &str, args: &[&str]) -> Command {
-    let log_name = log_file(sandbox).display().to_string();
+/// The same at calls that name a path, or a file in this directory by its descriptor; at all without one.
+fn limited(
+    sandbox: &Sandbox,
+    path: Option<&Path>,
+    calls: &str,
+    what: &str,
+    args: &[&str],
+) -> Command {
+    let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
+    let (log, path) = (text(&log_file(sandbox)), path.map(text));
     let [trace, inject] = [format!("trace={calls}"), format!("inject={calls}:{what}")];
-    let head = [PROGRAM, "-f", "-qq"];
-    let rest = ["-e", &trace, "-e", &inject, "-o", &log_name];
-    sandbox.command(&[&head, limits, &rest].concat(), args)
+    let mut words = vec![PROGRAM, "-f", "-qq", "-o", &log];
+    words.extend(path.iter().flat_map(|path| ["-P", path]));
+    words.extend(["-e", &trace, "-e", &inject]);
+    sandbox.command(&words, args)
 }
 
 /// Runs the program and kills it when it enters the `nth` of these system calls.
@@ -58,8 +66,9 @@ fn log_file(sandbox: &Sandbox) -> PathBuf {
 
 /// Runs the program with a pause before each of these system calls.
 pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run {
-    Run::of(command(
+    Run::of(limited(
         sandbox,
+        None,
         calls,
         &format!("delay_enter={micros}"),
         args,
@@ -68,38 +77,26 @@ pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run
 
 /// Runs the program and lets the `nth` and all later ones of these system calls fail with an error.
 pub fn failing_from(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
-    Run::of(command(
-        sandbox,
-        calls,
-        &format!("error={error}:when={nth}+"),
-        args,
-    ))
+    let what = format!("error={error}:when={nth}+");
+    Run::of(limited(sandbox, None, calls, &what, args))
 }
 
 /// Runs the program and lets only the `nth` of these system calls fail with an error.
 pub fn failing_nth(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
-    Run::of(command(
-        sandbox,
-        calls,
-        &format!("error={error}:when={nth}"),
-        args,
-    ))
+    let what = format!("error={error}:when={nth}");
+    Run::of(limited(sandbox, None, calls, &what, args))
 }
 
 /// Runs the program; each thread writes a wrong first byte by its `nth` call of `write`.
 pub fn corrupting_write(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
     let what = format!("poke_enter=@arg2=00:when={nth}");
-    Run::of(command(sandbox, "write", &what, args))
+    Run::of(limited(sandbox, None, "write", &what, args))
 }
 
 /// Runs the program and sends it a signal when it enters the `nth` of these system calls.
 pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
-    Run::of(command(
-        sandbox,
-        calls,
-        &format!("signal={signal}:when={nth}"),
-        args,
-    ))
+    let what = format!("signal={signal}:when={nth}");
+    Run::of(limited(sandbox, None, calls, &what, args))
 }
 
 /// The same, but only for calls that name this path, or a file in this directory by its descriptor.
@@ -111,9 +108,8 @@ pub fn signal_at_path(
     nth: usize,
     args: &[&str],
 ) -> Run {
-    let path = path.display().to_string();
     let what = format!("signal={signal}:when={nth}");
-    Run::of(limited(sandbox, &["-P", &path], calls, &what, args))
+    Run::of(limited(sandbox, Some(path), calls, &what, args))
 }
 
 /// Lets calls fail that name this path, or a file in this directory by its descriptor. `when`
@@ -126,9 +122,8 @@ pub fn failing_at_path(
     when: &str,
     args: &[&str],
 ) -> Run {
-    let path = path.display().to_string();
     let what = format!("error={error}:when={when}");
-    Run::of(limited(sandbox, &["-P", &path], calls, &what, args))
+    Run::of(limited(sandbox, Some(path), calls, &what, args))
 }
 
 /// Whether a call failed as injected in the last run; otherwise there is nothing more to try.
