@@ -125,7 +125,7 @@ fn no_flipped_bit_in_any_region_of_an_index_ends_a_command_by_a_signal() {
         for (at, mask) in flips
             .into_iter()
             .enumerate()
-            .filter(|(n, _)| all || n % 3 == usize::from(deltas))
+            .filter(|(n, _)| all || n % 6 == usize::from(deltas))
             .map(|x| x.1)
         {
             let harm = |index: &Path| flip(index, at, mask);

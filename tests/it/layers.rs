@@ -240,13 +240,13 @@ fn is_any_of(name: &str, words: &str) -> bool {
 #[test]
 fn each_name_of_the_source_has_one_meaning_and_no_banned_word() {
     let files = source::files();
-    let homonyms = shape::homonyms(&files);
+    let homonyms = shape::homonyms(files);
     let several: Vec<&str> = homonyms
         .iter()
         .filter_map(|line| line.split(':').next())
         .collect();
     assert_eq!(several, PAIRS, "names with several meanings");
-    let types = shape::types(&files);
+    let types = shape::types(files);
     let names = files
         .iter()
         .map(|file| file.name.as_str())
@@ -318,7 +318,7 @@ fn every_place_that_the_architecture_names_is_there() {
 #[test]
 fn what_there_is_too_much_of_only_falls() {
     let files = source::files();
-    let imports = shape::imports(&files);
+    let imports = shape::imports(files);
     let found = [
         (
             "files in a circle of imports",
@@ -327,12 +327,12 @@ fn what_there_is_too_much_of_only_falls() {
         ),
         (
             "tables of the commands",
-            shape::tables_of_commands(&files),
+            shape::tables_of_commands(files),
             2,
         ),
         (
             "results with a bare string as error",
-            shape::untyped_results(&files),
+            shape::untyped_results(files),
             1,
         ),
     ];

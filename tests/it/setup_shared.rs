@@ -4,12 +4,10 @@ use serde_json::{Map, Value, json};
 
 use std::path::{Path, PathBuf};
 
-use crate::bench::sample::Draw;
+use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, Tree, cases};
 use crate::setup::{AGENTS, SHARED, linked, run_as};
 
-/// Files that are made up in an everyday run.
-const EVERYDAY: usize = 200;
 const EVENTS: [&str; 8] = [
     "Stop",
     "PreToolUse",
@@ -175,7 +173,7 @@ fn every_shared_file_comes_back_byte_for_byte() {
     let mut draw = Draw::new();
     let sandbox = Sandbox::new();
     let (before, now) = (linked(&sandbox, "before"), linked(&sandbox, "now"));
-    for case in 0..cases(EVERYDAY) {
+    for case in 0..cases(if is_full() { 300 } else { 60 }) {
         let (agent, file) = SHARED[case % SHARED.len()];
         let style = Style::drawn(&mut draw);
         let text = style.file(&settings(agent, &mut draw), &mut draw);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use walkdir::WalkDir;
 
@@ -28,7 +29,12 @@ pub fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-pub fn files() -> Vec<SourceFile> {
+pub fn files() -> &'static [SourceFile] {
+    static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(read_files);
+    &FILES
+}
+
+fn read_files() -> Vec<SourceFile> {
     let src = package().join("src");
     let paths: Vec<PathBuf> = WalkDir::new(&src)
         .sort_by_file_name()
