@@ -117,7 +117,9 @@ fn a_full_disk_a_refusal_or_a_signal_in_the_middle_leaves_nothing_behind() {
         let args = ["restore", &id, "--to", &dir];
         let is_clean = |run: &Run| {
             assert!(!other(&sandbox).exists(), "{run}");
-            assert!(run.code == 143 || run.stderr.contains("other"), "{run}");
+            // Each thread counts its own calls: the message may be the write that fails.
+            let is_said = run.stderr.contains("other") || run.stderr.is_empty();
+            assert!(run.code == 143 || is_said, "{run}");
         };
         for calls in [
             "mkdirat,mkdir",
