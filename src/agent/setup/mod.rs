@@ -112,12 +112,22 @@ fn says(path: &Path, wanted: Option<&str>) -> bool {
     text_of(path).is_ok_and(|text| text.as_deref() == wanted)
 }
 
-/// Makes one change, which lasts. The copy of what others wrote comes first, and goes last.
+/// Makes one change, which lasts. The copy of what others wrote comes first. It goes last where its text
+/// comes back, and else first: beside a file without ours nobody could tell whose it is.
 fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     if let (Some(copy), Some(found), false) = (&change.copy, &change.found, change.copy_goes)
         && !says(copy, change.found.as_deref())
     {
         write(copy, found, Some(&change.path))?;
+    }
+    let remove_copy = |copy: &Path| {
+        atomic_file::remove_if_there(copy)?;
+        copy.parent().map_or(Ok(()), atomic_file::sync_directory)
+    };
+    if let (Some(copy), true) = (&change.copy, change.copy_goes)
+        && !says(copy, change.wanted.as_deref())
+    {
+        remove_copy(copy)?;
     }
     let Some(text) = &change.wanted else {
         change.path.parent().into_iter().for_each(sweep);
@@ -137,8 +147,7 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     if let Some(copy) = &change.copy
         && present(&change.path)? == *without
     {
-        atomic_file::remove_if_there(copy)?;
-        copy.parent().map_or(Ok(()), atomic_file::sync_directory)?;
+        remove_copy(copy)?;
     }
     written
 }

@@ -146,6 +146,15 @@ impl AgentPlan {
         self.failure.is_some() || self.left().is_some()
     }
 
+    /// Names a copy that stays, if there is one.
+    fn keep_copy(&mut self, copy: &Path, file: &AgentFile) {
+        if may_have_copy(file) && is_regular(copy) {
+            let copy = escape_path(copy);
+            let note = format!("{copy} is what was there before, and stays");
+            self.notes.push(note);
+        }
+    }
+
     fn leave(&mut self, path: PathBuf, why: impl std::fmt::Display) {
         let mut file = SettingsFile::new(path, None, None);
         file.end(FileOutcome::Left, &why.to_string());
@@ -280,6 +289,11 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
     let theirs = found.as_ref().filter(is_theirs);
     let copy = theirs.map(|_| path.with_added_extension(COPY));
     let is_free = |copy: &PathBuf| copy.symlink_metadata().map_or(true, |copy| copy.is_file());
+    if let Some(taken) = copy.as_ref().filter(|copy| !is_free(copy)) {
+        let taken = escape_path(taken);
+        let note = format!("no copy is made of what was there before: {taken} is something else");
+        plan.notes.push(note);
+    }
     plan.files.push(SettingsFile {
         copy: copy.filter(is_free),
         ..SettingsFile::new(path, found, Some(wanted))
@@ -312,9 +326,10 @@ fn by_hand(path: &str, found: &str, program: &str, paste: &str) -> Option<String
 /// Plans the removal of a file, or of our entries in it.
 fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     let path = file.path.clone();
+    let copy = path.with_added_extension(COPY);
     let found = match read(&path, &file.content) {
         Ok(Some(found)) => found,
-        Ok(None) => return,
+        Ok(None) => return plan.keep_copy(&copy, file),
         // A link to a text of ours is none that was written; what is no text is not ours.
         Err(flaw) if is_flaw(&flaw) => match text_of(&path) {
             Ok(None) => return,
@@ -332,10 +347,8 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         }
         return;
     }
-    let copy = path.with_added_extension(COPY);
-    let is_shared = !matches!(file.content, FileContent::Text(_));
     let before = match text_of(&copy) {
-        Ok(before) => before.filter(|_| is_shared),
+        Ok(before) => before.filter(|_| may_have_copy(file) && is_regular(&copy)),
         Err(flaw) if is_flaw(&flaw) => None,
         Err(why) => return plan.leave(copy, why),
     };
@@ -346,9 +359,11 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         Err(flaw) if found.contains("checkpoint") => return plan.leave(path, flaw),
         Err(_) => return,
     };
-    // A copy beside a file without ours is what a killed removal left.
-    if left == found && before.is_none() {
-        return;
+    // A copy of the same beside a file without ours is what a killed removal left. Another may be all
+    // that is left of what the user wrote.
+    let is_same = |before: &String| *before == found || is_nothing(before) && is_nothing(&found);
+    if left == found && !before.as_ref().is_some_and(is_same) {
+        return plan.keep_copy(&copy, file);
     }
     let is_link = match read_regular::lstat(&path) {
         Ok(there) => there.is_some_and(|there| there.is_symlink()),
@@ -370,6 +385,14 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         is_extra: file.is_extra,
         ..SettingsFile::new(path, Some(found), wanted)
     });
+}
+
+fn may_have_copy(file: &AgentFile) -> bool {
+    !matches!(file.content, FileContent::Text(_))
+}
+
+fn is_regular(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
 /// Whether a text says nothing.
