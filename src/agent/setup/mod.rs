@@ -113,7 +113,7 @@ fn says(path: &Path, wanted: Option<&str>) -> bool {
 }
 
 /// Makes one change, which lasts. The copy of what others wrote comes first. It goes last where its text
-/// comes back, and else first: beside a file without ours nobody could tell whose it is.
+/// comes back, and else first: beside a file without our entries, a copy of another text stays.
 fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     if let (Some(copy), Some(found), false) = (&change.copy, &change.found, change.copy_goes)
         && !says(copy, change.found.as_deref())
