@@ -318,9 +318,9 @@ fn of_agents(
     fix: bool,
     checks: &mut Vec<HealthCheck>,
 ) -> Result<()> {
-    let _alone = fix.then(|| setup::lock(&context.environment)).transpose()?;
     let agents = Agents::read()?;
     let of_user = SetupPlaces::of_user(&context.environment)?;
+    let _alone = fix.then(|| setup::lock(&of_user)).transpose()?;
     if fix {
         setup::clear_leftovers(&of_user, &agents);
     }

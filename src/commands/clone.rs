@@ -37,12 +37,13 @@ impl RunAnywhere for CloneArgs {
             above.join(named.ok_or_else(|| Error::usage("the URL names no directory; give one"))?);
         let (dir, is_exact) = (directory.clone(), true);
         let place = Place { dir, is_exact };
+        let (url, known, global) = (self.url.clone(), environment.clone(), cmd.global);
+        let is_begun = || {
+            let context = command_context::open(&place, global, known.clone(), "clone");
+            context.is_ok_and(|context| clone_op::is_begun(&context, &url, &here))
+        };
         let is_made = make(&directory).map_err(|mut refused| {
-            let environment = environment.clone();
-            let context = command_context::open(&place, cmd.global, environment, "clone");
-            let is_begun =
-                context.is_ok_and(|context| clone_op::is_begun(&context, &self.url, &here));
-            if is_begun && refused.code == Code::BAD_DESTINATION {
+            if is_begun() && refused.code == Code::BAD_DESTINATION {
                 refused.what = format!("{}; {}", refused.what, goes_on(&directory));
             }
             refused
@@ -50,6 +51,12 @@ impl RunAnywhere for CloneArgs {
         let done = match self.into_directory(cmd, &place, environment, &here) {
             Err(refused) if refused.code == Code::UNSAFE_ROOT => {
                 Err(refused.advise("give another directory"))
+            }
+            Err(refused) if refused.code != Code::RESTORE_PENDING && is_begun() => {
+                let next = goes_on(&directory);
+                return Err(
+                    refused.after("the checkpoints are here, and the files not:", Some(next))
+                );
             }
             done => done,
         };

@@ -74,7 +74,7 @@ impl RunAnywhere for SetupArgs {
             Some(program) => named_program(program)?,
             None => program(cmd)?,
         };
-        let _alone = setup::lock(&environment)?;
+        let _alone = setup::lock(&places)?;
         let mut agents = if let Some(folder) = &self.into {
             vec![self.plugin(&table, folder, &program)?]
         } else {

@@ -380,6 +380,9 @@ fn io_hint(
             "nothing was changed; its owner and mode, those of its directory, \
              or 'lsattr' (immutable?) tell why"
         }
+        (ErrorKind::NotADirectory, true) if action == "open" => {
+            "nothing was changed; put a directory in its place"
+        }
         (ErrorKind::ReadOnlyFilesystem, true) => {
             "nothing was changed; 'checkpoint restore SEL --to DIR' writes elsewhere"
         }

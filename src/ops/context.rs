@@ -72,6 +72,14 @@ impl PendingWarnings {
         }
     }
 
+    /// Removes warnings; returns whether there were any.
+    pub fn remove(&self, is_meant: impl Fn(&Warning) -> bool) -> bool {
+        let removed = lock(&self.0)
+            .extract_if(.., |warning| is_meant(warning))
+            .count();
+        removed > 0
+    }
+
     pub fn take(&self) -> Vec<Warning> {
         std::mem::take(&mut *lock(&self.0))
     }

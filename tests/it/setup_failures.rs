@@ -156,6 +156,26 @@ fn two_at_once_lose_nothing() {
 }
 
 #[test]
+fn two_users_at_once_in_a_project_lose_nothing() {
+    let sandbox = Sandbox::new();
+    let before = Tree::capture(&sandbox.top());
+    for words in [&[][..], &["--remove"]] {
+        let start = |number: usize| {
+            let args = ["setup", "cursor", "codex", "gemini", "--project", "--yes"];
+            let mut command = sandbox.command(&[], &[&args, words].concat());
+            command.env("HOME", sandbox.home().join(number.to_string()));
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("a process")
+        };
+        let started: Vec<_> = (0..6).map(start).collect();
+        for child in started {
+            Run::ended("setup".to_owned(), child).success();
+        }
+    }
+    assert_eq!(Tree::capture(&sandbox.top()), before);
+}
+
+#[test]
 fn under_root_a_file_and_its_copy_stay_their_owners() {
     if !crate::bench::os::is_root() {
         skipped("needs root");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::field::Field;
+use crate::bench::strace::at_full_speed;
 
 const TRACER: &str = "/usr/bin/strace";
 
@@ -81,5 +82,7 @@ pub fn delaying(name: &str, micros: usize) -> Vec<String> {
 
 fn injecting(name: &str, what: &str) -> Vec<String> {
     let inject = format!("{TRACER} -f -qq -o /dev/null -e trace={name} -e inject={name}:{what}");
-    inject.split(' ').map(str::to_owned).collect()
+    let fast = at_full_speed(what).into_iter();
+    let words = inject.split(' ').map(str::to_owned);
+    words.chain(fast.map(str::to_owned)).collect()
 }

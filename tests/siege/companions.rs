@@ -55,6 +55,19 @@ pub fn under_way(field: &Field) {
     field.write("d1/text", "and what it made since");
 }
 
+/// Makes the file of a run under way malformed.
+pub fn malformed(field: &Field) {
+    under_way(field);
+    field.write(".claude/pipeline-state.json", "BROKEN");
+}
+
+/// Sets up a run with a name.
+pub fn named_run(field: &Field) {
+    edited(field);
+    field.ok("workflow init --id r1 --profile pipeline --phase p1");
+    field.ok("phase start");
+}
+
 /// The state of each run, whose file in the project must have followed.
 pub fn pipeline(field: &Field) -> String {
     let listed = field.cmd("workflow list --all --json");
@@ -66,6 +79,11 @@ pub fn pipeline(field: &Field) -> String {
     for run in runs.as_array().into_iter().flatten() {
         let _ = write!(text, "{} {}; ", run["status"], run["is_archived"]);
     }
+    let archive = std::fs::read_dir(field.work().join(".claude/.archive"));
+    let archived = archive.into_iter().flatten().flatten();
+    let is_of_run = |name: &str| !name.starts_with("corrupt");
+    let archived = archived.filter(|entry| is_of_run(&entry.file_name().to_string_lossy()));
+    let _ = write!(text, "{} archived; ", archived.count());
     let file = std::fs::read_to_string(field.work().join(".claude/pipeline-state.json")).ok();
     let shown = field.cmd("workflow show --json");
     if shown.code == 3 {
@@ -234,7 +252,7 @@ pub fn exported(field: &Field) -> String {
 pub fn with_settings(field: &Field) {
     three_states(field);
     let home = field.home();
-    for dir in ["dotfiles", ".codex"] {
+    for dir in ["dotfiles", ".codex", ".agents"] {
         std::fs::create_dir(home.join(dir)).expect("a directory");
     }
     let text = "{\r\n\t\"hooks\": {\r\n\t\t\"Mine\": [ /* mine */ ],\r\n\t},\r\n}\r\n";
@@ -269,7 +287,11 @@ pub fn settings(field: &Field) -> String {
     let mut text = String::new();
     for (path, node) in Tree::capture(&home).nodes {
         let name = path.escape_ascii().to_string();
-        if node.is_dir() || name.contains(".checkpoint-tmp-") || at_or_below(&path, stores) {
+        if name.contains(".checkpoint-tmp-") || at_or_below(&path, stores) {
+            continue;
+        }
+        if node.is_dir() {
+            let _ = writeln!(text, "{name}/\t");
             continue;
         }
         let link = std::fs::read_link(home.join(&name)).ok();

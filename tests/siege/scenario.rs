@@ -170,6 +170,21 @@ pub const SCENARIOS: &[Scenario] = &[
         companions::under_way,
         "workflow rewind p2 --both --yes",
     ),
+    in_pipeline(
+        "recovery of a file",
+        companions::malformed,
+        "workflow recover .claude/pipeline-state.json --take state --yes",
+    ),
+    in_pipeline(
+        "end of a named run",
+        companions::named_run,
+        "workflow end r1",
+    ),
+    in_pipeline(
+        "purge of a named run",
+        companions::named_run,
+        "workflow end r1 --purge --yes",
+    ),
     setup(
         "setup",
         companions::with_settings,

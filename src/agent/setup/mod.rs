@@ -29,7 +29,6 @@ use crate::agent::{
 };
 use crate::base::random_name::random_hex;
 use crate::base::read_regular::lstat;
-use crate::config::Environment;
 use crate::error::{Error, Result};
 use crate::ops::transfer::clone::is_free;
 use crate::store::files::atomic_file;
@@ -46,15 +45,13 @@ const EMPTY_BEFORE_TEXT: &[u8] =
 /// Upper bound on the time to wait for another `setup`.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Waits until no other `setup` of this user is at work. The home directory itself is locked, so
+/// Waits until no other `setup` of these places is at work. Their directory itself is locked, so
 /// that nothing is left behind.
 ///
 /// # Errors
 /// Another one goes on for too long.
-pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
-    let home = environment.home.as_deref();
-    let locked = home.map(|home| lock::acquire_directory(home, LONGEST_WAIT));
-    Ok(locked.transpose()?.flatten())
+pub fn lock(places: &SetupPlaces) -> Result<Option<LockGuard>> {
+    lock::acquire_directory(&places.top, LONGEST_WAIT)
 }
 
 /// Carries out the plan for one agent, up to the first file that cannot be written or removed: what
@@ -66,9 +63,13 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
     } else {
         SetupProgress::Done
     };
-    let folders = plan.files.iter().flat_map(|file| folders(&file.path, top));
+    let folders = plan.changes().flat_map(|file| folders(&file.path, top));
     let empty = folders.filter(|folder| is_free(folder).unwrap_or(false));
     let empty: BTreeSet<PathBuf> = empty.map(Path::to_path_buf).collect();
+    for folder in &empty {
+        let mark = File::create_new(folder.join(EMPTY_BEFORE));
+        let _ = mark.and_then(|mut mark| mark.write_all(EMPTY_BEFORE_TEXT));
+    }
     for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
             file.end(FileOutcome::Failed, "what comes before it failed");
@@ -88,12 +89,8 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
             plan.failure = Some(why);
         }
     }
-    let filled = empty
-        .iter()
-        .filter(|folder| !is_free(folder).unwrap_or(true));
-    for folder in filled {
-        let mark = File::create_new(folder.join(EMPTY_BEFORE));
-        let _ = mark.and_then(|mut mark| mark.write_all(EMPTY_BEFORE_TEXT));
+    for folder in &empty {
+        let _ = clear_mark(folder);
     }
 }
 
@@ -130,13 +127,7 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
         remove_copy(copy)?;
     }
     let Some(text) = &change.wanted else {
-        change.path.parent().into_iter().for_each(sweep);
-        atomic_file::remove_if_there(&change.path)?;
-        // One that holds something stays, and all above it.
-        let _ = folders(&change.path, top).try_for_each(remove_folder);
-        let mut left = change.path.ancestors().skip(1);
-        let left = left.find(|folder| folder.is_dir());
-        return left.map_or(Ok(()), atomic_file::sync_directory);
+        return remove_with_folders(&change.path, top);
     };
     let written = match &change.found {
         Some(found) if found == text => Ok(()),
@@ -152,16 +143,51 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     written
 }
 
-/// Removes a folder that is empty; of one that was there before us, only our mark.
-fn remove_folder(folder: &Path) -> io::Result<()> {
-    let removed = std::fs::remove_dir(folder);
-    removed.inspect_err(|_| drop(clear_mark(folder)))
+/// Removes a file with the folders in which nothing else is, whole or not at all: an empty one is not
+/// of a run that was killed.
+#[expect(clippy::disallowed_methods, reason = "no files of a store")]
+fn remove_with_folders(path: &Path, top: &Path) -> Result<()> {
+    path.parent().into_iter().for_each(sweep);
+    let gone = folders(path, top).take_while(|folder| holds_one(folder));
+    if let Some(gone) = gone.last() {
+        let staged = gone.with_file_name(format!("{TEMPORARY}{}", random_hex()));
+        let moved = std::fs::rename(gone, &staged);
+        let staged = moved.map_or(gone.to_path_buf(), |()| staged);
+        let mut inside = staged.join(path.strip_prefix(gone).unwrap_or(Path::new("")));
+        let mut removed = std::fs::remove_file(&inside);
+        while removed.is_ok() && inside != staged {
+            inside.pop();
+            removed = std::fs::remove_dir(&inside);
+        }
+        // What came in meanwhile stays.
+        if removed.is_err() && staged != gone {
+            let _ = std::fs::rename(&staged, gone);
+        }
+        removed
+            .or_else(|why| if path.exists() { Err(why) } else { Ok(()) })
+            .map_err(Error::io("remove", path))?;
+    } else {
+        atomic_file::remove_if_there(path)?;
+    }
+    let mut left = path.ancestors().skip(1).filter(|folder| folder.is_dir());
+    let left = left.next().map(|folder| {
+        let _ = clear_mark(folder);
+        atomic_file::sync_directory(folder)
+    });
+    left.unwrap_or(Ok(()))
+}
+
+/// Whether a path is a folder with one entry.
+fn holds_one(folder: &Path) -> bool {
+    let is_folder = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    is_folder && std::fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1)
 }
 
 /// Removes our mark from a folder in which nothing else is.
 fn clear_mark(folder: &Path) -> io::Result<()> {
-    if std::fs::read_dir(folder)?.count() == 1 {
-        std::fs::remove_file(folder.join(EMPTY_BEFORE))?;
+    let mark = folder.join(EMPTY_BEFORE);
+    if holds_one(folder) && mark.exists() {
+        std::fs::remove_file(mark)?;
     }
     Ok(())
 }
@@ -244,7 +270,10 @@ fn resemble(file: &File, like: &Path) -> io::Result<()> {
     #[cfg(unix)]
     let mode = {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
-        let _ = found.map(|found| fchown(file, Some(found.uid()), Some(found.gid())));
+        if let Some(found) = found {
+            let _ = fchown(file, None, Some(found.gid()));
+            let _ = fchown(file, Some(found.uid()), None);
+        }
         mode.or_else(|| Some(Permissions::from_mode(0o644)))
     };
     mode.map_or(Ok(()), |mode| file.set_permissions(mode))

@@ -147,12 +147,11 @@ impl AgentPlan {
     }
 
     /// Names a copy that stays, if there is one.
-    fn keep_copy(&mut self, copy: &Path, file: &AgentFile) {
-        if may_have_copy(file) && is_regular(copy) {
+    fn keep_copy(&mut self, copy: Option<&Path>) {
+        self.notes.extend(copy.map(|copy| {
             let copy = escape_path(copy);
-            let note = format!("{copy} is what was there before, and stays");
-            self.notes.push(note);
-        }
+            format!("{copy} is what was there before, and stays")
+        }));
     }
 
     fn leave(&mut self, path: PathBuf, why: impl std::fmt::Display) {
@@ -200,7 +199,7 @@ pub fn plan(
         return Ok(plan);
     }
     let (extra, own): (Vec<_>, Vec<_>) = wanted.files.iter().partition(|file| file.is_extra);
-    if own.is_empty() {
+    if own.is_empty() && plan.left().is_none() {
         let why = "it keeps no settings in a project, only those of the user";
         plan.leave(places.folder(of_agent), why);
     }
@@ -280,22 +279,28 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
     // What has ours in it already is no longer what its user wrote. The rest needs a copy where
     // taking ours out of it does not bring it back.
     let without = |text: &str| file.content.take_out_of(text, "");
-    let is_theirs = |found: &&String| {
-        let is = |left: Result<String>| left.is_ok_and(|left| left == **found);
+    let is_theirs = |found: &&str| {
+        let is = |left: Result<String>| left.is_ok_and(|left| left == *found);
         let needs_copy = always_copies || is_nothing(found) || !is(without(&wanted));
         needs_copy && is(without(found))
     };
-    // A copy of an earlier time is replaced.
-    let theirs = found.as_ref().filter(is_theirs);
-    let copy = theirs.map(|_| path.with_added_extension(COPY));
-    let is_free = |copy: &PathBuf| copy.symlink_metadata().map_or(true, |copy| copy.is_file());
-    if let Some(taken) = copy.as_ref().filter(|copy| !is_free(copy)) {
+    let theirs = found.as_deref().filter(is_theirs);
+    let mut copy = theirs.map(|_| path.with_added_extension(COPY));
+    let is_free = |copy: &Path, theirs| match text_of(copy) {
+        Ok(Some(before)) => is_regular(copy) && holds(theirs, &before),
+        Ok(None) => copy.symlink_metadata().is_err(),
+        Err(_) => false,
+    };
+    if let (Some(taken), Some(theirs)) = (&copy, theirs)
+        && !is_free(taken, theirs)
+    {
         let taken = escape_path(taken);
         let note = format!("no copy is made of what was there before: {taken} is something else");
         plan.notes.push(note);
+        copy = None;
     }
     plan.files.push(SettingsFile {
-        copy: copy.filter(is_free),
+        copy,
         ..SettingsFile::new(path, found, Some(wanted))
     });
 }
@@ -326,10 +331,10 @@ fn by_hand(path: &str, found: &str, program: &str, paste: &str) -> Option<String
 /// Plans the removal of a file, or of our entries in it.
 fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     let path = file.path.clone();
-    let copy = path.with_added_extension(COPY);
+    let copy = copy_of(file);
     let found = match read(&path, &file.content) {
         Ok(Some(found)) => found,
-        Ok(None) => return plan.keep_copy(&copy, file),
+        Ok(None) => return plan.keep_copy(copy.as_deref()),
         // A link to a text of ours is none that was written; what is no text is not ours.
         Err(flaw) if is_flaw(&flaw) => match text_of(&path) {
             Ok(None) => return,
@@ -347,10 +352,10 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         }
         return;
     }
-    let before = match text_of(&copy) {
-        Ok(before) => before.filter(|_| may_have_copy(file) && is_regular(&copy)),
+    let before = match copy.as_deref().map_or(Ok(None), text_of) {
+        Ok(before) => before,
         Err(flaw) if is_flaw(&flaw) => None,
-        Err(why) => return plan.leave(copy, why),
+        Err(why) => return plan.leave(copy.unwrap_or(path), why),
     };
     let of_before = before.as_deref().unwrap_or_default();
     let left = match file.content.take_out_of(&found, of_before) {
@@ -363,7 +368,7 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     // that is left of what the user wrote.
     let is_same = |before: &String| *before == found || is_nothing(before) && is_nothing(&found);
     if left == found && !before.as_ref().is_some_and(is_same) {
-        return plan.keep_copy(&copy, file);
+        return plan.keep_copy(copy.as_deref());
     }
     let is_link = match read_regular::lstat(&path) {
         Ok(there) => there.is_some_and(|there| there.is_symlink()),
@@ -379,16 +384,32 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         None if is_nothing(&left) && !is_link => None,
         _ => Some(left),
     };
+    let after = wanted.as_deref().unwrap_or_default();
+    let goes = before.is_some_and(|before| holds(after, &before));
+    if !goes {
+        plan.keep_copy(copy.as_deref());
+    }
     plan.files.push(SettingsFile {
-        copy: before.map(|_| copy),
-        copy_goes: true,
+        copy: copy.filter(|_| goes),
+        copy_goes: goes,
         is_extra: file.is_extra,
         ..SettingsFile::new(path, Some(found), wanted)
     });
 }
 
-fn may_have_copy(file: &AgentFile) -> bool {
-    !matches!(file.content, FileContent::Text(_))
+/// Returns the copy of what was in a file before ours, if there is one.
+fn copy_of(file: &AgentFile) -> Option<PathBuf> {
+    let may_have_one = !matches!(file.content, FileContent::Text(_));
+    let copy = may_have_one.then(|| file.path.with_added_extension(COPY));
+    copy.filter(|copy| is_regular(copy))
+}
+
+/// Whether each word of a text is in another, in the same order.
+fn holds(text: &str, part: &str) -> bool {
+    let words = |text| str::split(text, |c: char| !c.is_alphanumeric());
+    let mut all = words(text);
+    let mut wanted = words(part).filter(|word| !word.is_empty());
+    wanted.all(|word| all.any(|one| one == word))
 }
 
 fn is_regular(path: &Path) -> bool {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
 use crate::error::{Choice, CommandWords, Error, Sentence};
+use crate::workflow::documents::OUT_OF_REACH;
 use crate::workflow::words::{listed, malformed};
 use crate::workflow::{Finding, Workflow};
 
@@ -38,6 +39,10 @@ impl Conflict {
 
     /// Returns the error for a command that needs this file.
     pub fn problem(&self) -> Error {
+        let problem = malformed("state_file_malformed", self.in_words());
+        if self.findings.iter().any(|found| found.code == OUT_OF_REACH) {
+            return problem.advise("nothing was changed; put a directory in its place");
+        }
         let choice = |key: &str, label: &str| Choice {
             key: key.to_owned(),
             label: label.to_owned(),
@@ -55,7 +60,6 @@ impl Conflict {
             &[&self.file],
         );
         let hint = hint.then_sentence(listed(&options));
-        let problem = malformed("state_file_malformed", self.in_words());
         let mut problem = problem.next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();
         problem

@@ -160,8 +160,8 @@ pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64)
             _ if why == Leaving::Ended && !is_recorded => {}
             Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
             _ if is_recorded => {
-                state_file::replace(tree, &to, &bytes)?;
-                remove_known(tree, &from, &bytes)?;
+                state_file::remove(tree, &to)?;
+                state_file::move_known(tree, &from, &to, &bytes)?;
             }
             _ => drop(state_file::move_to(tree, &from, &to)?),
         }
@@ -180,6 +180,31 @@ pub fn put_aside(tree: &WorkTree, path: &str, run: Option<&str>, now_ms: i64) ->
     let to = archived(tree, run, path, now_ms);
     state_file::move_any(tree, &rel(path), &rel(&to))?;
     Ok(to)
+}
+
+/// As [`put_aside`], and writes the files of the run from its state. A run whose file is missing is
+/// archived: a file is replaced, and at no time away.
+///
+/// # Errors
+/// As [`put_aside`], or a file cannot be written.
+pub fn replace(tree: &WorkTree, workflow: &Workflow, path: &str, now_ms: i64) -> Result<String> {
+    let document = of_run(workflow).find(|(known, _)| *known == path);
+    let found = state_file::read(tree, &rel(path)).ok().flatten();
+    let aside = if let (Some((_, value)), Some(bytes)) = (document, found) {
+        let to = archived(tree, None, path, now_ms);
+        state_file::replace(tree, &rel(&to), &bytes)?;
+        let text = render(value);
+        if !replace_known(tree, &rel(path), Some(&bytes), text.as_bytes())? {
+            return Err(words::moved_on(format!(
+                "{path} was changed by another process"
+            )));
+        }
+        to
+    } else {
+        put_aside(tree, path, None, now_ms)?
+    };
+    write_missing(tree, workflow)?;
+    Ok(aside)
 }
 
 /// As [`put_aside`], of a file that stays.

@@ -1,13 +1,15 @@
 //! The files of runs in the project: found and read. Documents are compared by content, not layout.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::base::json::parse;
 use crate::model::RelPath;
-use crate::workflow::Profile;
 use crate::workflow::profiles::pipeline::{self, PIPELINE_SCHEMA};
 use crate::workflow::profiles::{dispatch, phases, registry};
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
+use crate::workflow::{Finding, Profile};
 use crate::worktree::WorkTree;
 use crate::worktree::files::state_file;
 
@@ -17,6 +19,12 @@ pub mod files;
 /// Begins the name of an archive folder for files that no run owns.
 pub const CORRUPT: &str = "corrupt";
 
+/// Code of the finding on a file that lies behind a link or file in place of a directory.
+pub const OUT_OF_REACH: &str = "out_of_reach";
+
+/// Files whose names do not depend on the run.
+const FIXED_PATHS: [&str; 3] = [PHASE_FILE, EXECUTION_FILE, pipeline::FILE];
+
 /// One file of a profile in the project.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
@@ -24,7 +32,7 @@ pub struct OnDisk {
     pub profile: Profile,
     pub raw: String,
     /// The parsed document, or why it cannot be read.
-    pub read: std::result::Result<Value, String>,
+    pub read: std::result::Result<Value, Finding>,
 }
 
 /// Renders a document as it is written to disk.
@@ -40,20 +48,44 @@ pub fn rel(path: &str) -> RelPath {
 /// Returns the files of all profiles. Anything else under such a name, such as a link, is an
 /// unreadable file.
 pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
-    let paths = [PHASE_FILE, EXECUTION_FILE, pipeline::FILE].map(str::to_owned);
+    let paths = FIXED_PATHS.map(str::to_owned);
     let paths = paths.into_iter().chain(below(tree, registry::FOLDER));
     let on_disk = |path: String| {
         let read = state_file::read(tree, &rel(&path)).transpose()?;
-        let read = read.map_err(|error| error.to_string());
+        let flaw = |code| move |why: &dyn Display| Finding::new(code, "", why.to_string());
+        let read = read.map_err(|error| {
+            let is_reached = state_file::is_reached(tree, &rel(&path));
+            flaw(if is_reached { "no_json" } else { OUT_OF_REACH })(&error)
+        });
         let bytes = read.as_deref().unwrap_or_default();
         Some(OnDisk {
             raw: String::from_utf8_lossy(bytes).into_owned(),
             profile: dispatch::profile_of_path(&path)?,
-            read: read.and_then(|bytes| parse(&bytes).map_err(|why| why.to_string())),
+            read: read.and_then(|bytes| parse(&bytes).map_err(|why| flaw("no_json")(&why))),
             path,
         })
     };
     paths.filter_map(on_disk).collect()
+}
+
+/// Removes what killed processes left beside the files. The caller has the lock.
+pub fn sweep(tree: &WorkTree) {
+    let folders = FIXED_PATHS.map(|path| rel(path).parent().unwrap_or_default());
+    let others = [registry::FOLDER, registry::FAILED].map(rel);
+    let archived = archive_folders(tree).into_iter().map(|path| rel(&path));
+    for folder in folders.into_iter().chain(others).chain(archived) {
+        state_file::sweep_folder(tree, &folder);
+    }
+}
+
+/// Returns the paths of all folders in the archives.
+fn archive_folders(tree: &WorkTree) -> Vec<String> {
+    let mut paths = Vec::new();
+    for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
+        let names = state_file::folders(tree, &rel(archive)).unwrap_or_default();
+        paths.extend(names.iter().map(|name| format!("{archive}/{name}")));
+    }
+    paths
 }
 
 /// Returns the paths of regular files in a folder.
@@ -68,10 +100,8 @@ fn below(tree: &WorkTree, folder: &str) -> Vec<String> {
 pub fn own_paths(tree: &WorkTree) -> Vec<String> {
     let mut paths: Vec<String> = in_place(tree).into_iter().map(|file| file.path).collect();
     paths.extend(below(tree, registry::FAILED));
-    for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
-        for name in state_file::folders(tree, &rel(archive)).unwrap_or_default() {
-            paths.extend(below(tree, &format!("{archive}/{name}")));
-        }
+    for folder in archive_folders(tree) {
+        paths.extend(below(tree, &folder));
     }
     // It may be invalid.
     let is_in_form = |path: &String| {

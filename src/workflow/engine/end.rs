@@ -48,9 +48,12 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
     let options = named.map(StepOptions::of_run).unwrap_or_default();
     with_store(context, &store, &options, |work, conflicts| {
         let mut outcome = EndOutcome::default();
+        // A killed process had moved its files.
+        let is_of_it = |warning: &Warning| matches!(warning, Warning::PutAside { id, .. } if Some(&**id) == named);
+        let is_half_done = !mode.abandon && context.pending_warnings.remove(is_of_it);
         let run = match mode {
             EndMode { abandon: true, .. } => choose(&store, &options, &conflicts)?,
-            EndMode { purge: true, .. } => Runs::all(&store)?.pick(named)?.clone(),
+            _ if mode.purge || is_half_done => Runs::all(&store)?.pick(named)?.clone(),
             _ => Runs::pick_live(&store, named)?,
         };
         let (workflow, id) = (&run.workflow, run.workflow.id.clone());
@@ -69,7 +72,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
         }
         if mode.abandon {
             work.abandon(&run, why)?;
-        } else {
+        } else if run.is_live() {
             work.put_away(&run, Leaving::Archived, None)?;
             outcome.removed_paths.append(&mut work.removed_folders);
         }

@@ -232,8 +232,7 @@ pub fn resolve_conflict(context: &Context, named: &str, take: Take) -> Result<Re
         let now_ms = context.now_ms;
         if take == Take::State {
             let run = run.ok_or_else(|| conflict.problem())?;
-            outcome.put_aside = Some(files::put_aside(&work.tree, path, None, now_ms)?);
-            files::write_missing(&work.tree, &run.workflow)?;
+            outcome.put_aside = Some(files::replace(&work.tree, &run.workflow, path, now_ms)?);
             if !run.workflow.documents.contains_key(path) {
                 outcome.take = Some(Take::None);
             }

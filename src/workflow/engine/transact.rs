@@ -8,13 +8,13 @@ use crate::ops::open_store::open_usable;
 use crate::ops::{Context, Warning};
 use crate::store::{Store, Transition};
 use crate::workflow::documents::files;
-use crate::workflow::documents::{OnDisk, in_place, read_value, rel};
+use crate::workflow::documents::{OnDisk, in_place, read_value, rel, sweep};
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::workflow::EXECUTION_FILE;
 use crate::workflow::words::{moved_on, no_workflow, refused};
 use crate::workflow::{
-    Change, Conflict, Finding, Found, Leaving, Profile, Run, RunStatus, Runs, StepOptions,
-    StepOutcome, Work, Workflow,
+    Change, Conflict, Found, Leaving, Profile, Run, RunStatus, Runs, StepOptions, StepOutcome,
+    Work, Workflow,
 };
 use crate::worktree::WorkTree;
 
@@ -80,6 +80,7 @@ pub fn open_imported(context: &Context) -> Result<(Store, Vec<Conflict>)> {
 pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
     finish_prepared(work)?;
     let tree = WorkTree::open_root(&work.context.root)?;
+    sweep(&tree);
     Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
 }
 
@@ -177,8 +178,7 @@ fn owner_of<'r>(runs: &'r Runs, file: &OnDisk) -> Option<&'r Run> {
 }
 
 fn judge<'r>(file: &OnDisk, owner: Option<&'r Run>, root: &str) -> Verdict<'r> {
-    let no_json = |why: &String| vec![Finding::new("no_json", "", why)];
-    let value = file.read.as_ref().map_err(no_json)?;
+    let value = file.read.as_ref().map_err(|flaw| vec![flaw.clone()])?;
     let known = owner.and_then(|run| run.workflow.documents.get(&file.path));
     let is_list = file.path == EXECUTION_FILE;
     // A task list alone does not make a run.

@@ -211,9 +211,6 @@ impl<'w> Work<'w> {
             event.actor.clone_from(&self.actor);
         }
         let _shield = context.interrupt.shield();
-        if before.is_none() && workflow.profile == Some(Profile::Pipeline) {
-            self.warn_of("writing the schema of its file", files::write_schema(tree));
-        }
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
         let mut write = || profile.map_or(Ok(()), |_| files::write(tree, &workflow, known));
@@ -228,6 +225,9 @@ impl<'w> Work<'w> {
         )?;
         let moved = || format!("workflow {} was changed by another process", workflow.id);
         let tip = recorded.ok_or_else(|| moved_on(moved()))?;
+        if before.is_none() && workflow.profile == Some(Profile::Pipeline) {
+            self.warn_of("writing the schema of its file", files::write_schema(tree));
+        }
         if is_noted {
             let moved = self.finish_recorded(&workflow);
             self.warn_of("moving the files of the run that has ended", moved);

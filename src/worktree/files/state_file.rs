@@ -117,10 +117,23 @@ pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     let target = make_parent(work, to)?;
     let moved = dir.rename_no_replace(from.name(), &target, to.name());
     moved
+        .inspect_err(|_| drop(parent_of(to).and_then(|made| remove_empty_folder(work, &made))))
         .and_then(|()| target.sync())
         .and_then(|()| dir.sync())
-        .map_err(|error| work.io("move to", to, error))?;
+        .map_err(|error| work.io("move", from, error))?;
     Ok(true)
+}
+
+/// As [`move_any`], of a file that holds `known`; another goes back.
+///
+/// # Errors
+/// As [`move_any`] and [`read`].
+pub fn move_known(work: &WorkTree, from: &RelPath, to: &RelPath, known: &[u8]) -> Result<()> {
+    let is_moved = move_any(work, from, to)?;
+    if is_moved && read(work, to)?.is_some_and(|found| found != known) {
+        move_any(work, to, from)?;
+    }
+    Ok(())
 }
 
 /// Removes a directory if it is empty; returns whether it did.
@@ -181,6 +194,11 @@ fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String
     }
     names.sort();
     Ok(names)
+}
+
+/// Whether a file could be there: no symlink or file blocks the way.
+pub fn is_reached(work: &WorkTree, path: &RelPath) -> bool {
+    open_parent(work, path).is_ok()
 }
 
 /// Opens the parent directory; `None` if it does not exist.
@@ -251,6 +269,13 @@ pub(super) fn stat_regular(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result
         Ok(_) => Err(work.io("use", path, invalid("it is not a regular file"))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(work.io("look at", path, error)),
+    }
+}
+
+/// Removes what killed processes left in a directory.
+pub fn sweep_folder(work: &WorkTree, path: &RelPath) {
+    if let Ok(dir) = work.root().open_below(path, Access::Read) {
+        let _ = sweep(&dir);
     }
 }
 
