@@ -9,16 +9,10 @@ const PROGRAM: &str = "/usr/bin/strace";
 
 /// Whether a process can be traced here; prints a line if not.
 pub fn available() -> bool {
+    let calm = "-f --seccomp-bpf -qq -e trace=execve -o /dev/null /bin/true";
     let works = Path::new(PROGRAM).is_file()
-        && limit::output(Command::new(PROGRAM).args([
-            "-f",
-            "--seccomp-bpf",
-            "-qq",
-            "-o",
-            "/dev/null",
-            "/bin/true",
-        ]))
-        .is_ok_and(|told| told.status.success() && told.stderr.is_empty());
+        && limit::output(Command::new(PROGRAM).args(calm.split(' ')))
+            .is_ok_and(|run| run.status.success() && run.stderr.is_empty());
     if !works {
         super::skipped("needs strace");
     }
