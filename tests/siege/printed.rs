@@ -71,9 +71,9 @@ pub fn follow(field: &Field, command: &str) -> Result<(), String> {
     if run.code == 4 && run.stderr.contains("--yes") {
         run = field.shell(&format!("{command} --yes"));
     }
-    // A check finds the damage it looks for; an obstacle may be gone with the fault; there is no
+    // A check finds the damage it looks for, and a look at a file what is wrong in it; an obstacle may be gone with the fault; there is no
     // session of an agent.
-    let is_found = (run.code == 6 && command.contains(" verify"))
+    let is_found = (run.code == 6 && (command.contains(" verify") || command.ends_with(" -n")))
         || (run.code == 3
             && [" recover", " rewind"]
                 .iter()

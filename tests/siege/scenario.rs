@@ -184,7 +184,8 @@ pub const SCENARIOS: &[Scenario] = &[
         "purge of a named run",
         companions::named_run,
         "workflow end r1 --purge --yes",
-    ),
+    )
+    .or("workflow end r1 --delete"),
     setup(
         "setup",
         companions::with_settings,

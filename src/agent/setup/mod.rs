@@ -63,13 +63,9 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
     } else {
         SetupProgress::Done
     };
-    let folders = plan.changes().flat_map(|file| folders(&file.path, top));
-    let empty = folders.filter(|folder| is_free(folder).unwrap_or(false));
-    let empty: BTreeSet<PathBuf> = empty.map(Path::to_path_buf).collect();
-    for folder in &empty {
-        let mark = File::create_new(folder.join(EMPTY_BEFORE));
-        let _ = mark.and_then(|mut mark| mark.write_all(EMPTY_BEFORE_TEXT));
-    }
+    let around = plan.changes().flat_map(|file| folders(&file.path, top));
+    let around: BTreeSet<PathBuf> = around.map(Path::to_path_buf).collect();
+    plan.failure = around.iter().try_for_each(|folder| mark(folder)).err();
     for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
             file.end(FileOutcome::Failed, "what comes before it failed");
@@ -89,9 +85,9 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
             plan.failure = Some(why);
         }
     }
-    for folder in &empty {
-        let _ = clear_mark(folder);
-    }
+    // One in which nothing came is as it was.
+    let cleared = around.iter().try_for_each(|folder| clear_mark(folder));
+    plan.failure = plan.failure.take().or(cleared.err());
 }
 
 /// Returns the folders around a file, up to one that stays in any case.
@@ -148,8 +144,14 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
 #[expect(clippy::disallowed_methods, reason = "no files of a store")]
 fn remove_with_folders(path: &Path, top: &Path) -> Result<()> {
     path.parent().into_iter().for_each(sweep);
-    let gone = folders(path, top).take_while(|folder| holds_one(folder));
-    if let Some(gone) = gone.last() {
+    let mut gone = None;
+    for folder in folders(path, top) {
+        if !holds_one(folder)? {
+            break;
+        }
+        gone = Some(folder);
+    }
+    if let Some(gone) = gone {
         let staged = gone.with_file_name(format!("{TEMPORARY}{}", random_hex()));
         let moved = std::fs::rename(gone, &staged);
         let staged = moved.map_or(gone.to_path_buf(), |()| staged);
@@ -169,25 +171,47 @@ fn remove_with_folders(path: &Path, top: &Path) -> Result<()> {
     } else {
         atomic_file::remove_if_there(path)?;
     }
-    let mut left = path.ancestors().skip(1).filter(|folder| folder.is_dir());
-    let left = left.next().map(|folder| {
-        let _ = clear_mark(folder);
-        atomic_file::sync_directory(folder)
-    });
-    left.unwrap_or(Ok(()))
+    let mut left = path.ancestors().skip(1);
+    left.find(|folder| folder.is_dir())
+        .map_or(Ok(()), |folder| {
+            clear_mark(folder)?;
+            atomic_file::sync_directory(folder)
+        })
 }
 
 /// Whether a path is a folder with one entry.
-fn holds_one(folder: &Path) -> bool {
-    let is_folder = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
-    is_folder && std::fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1)
+fn holds_one(folder: &Path) -> Result<bool> {
+    let found = lstat(folder).map_err(Error::io("look at", folder))?;
+    let count = || {
+        std::fs::read_dir(folder)?
+            .take(2)
+            .try_fold(0, |count, entry| entry.map(|_| count + 1))
+    };
+    let is_folder = found.is_some_and(|found| found.is_dir());
+    Ok(is_folder && count().map_err(Error::io("list", folder))? == 1)
+}
+
+/// Marks a folder that is there and empty.
+fn mark(folder: &Path) -> Result<()> {
+    match is_free(folder) {
+        Ok(true) => {}
+        Err(why) if !matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Err(Error::io("list", folder)(why));
+        }
+        _ => return Ok(()),
+    }
+    let path = folder.join(EMPTY_BEFORE);
+    let mark = File::create_new(&path);
+    mark.and_then(|mut mark| mark.write_all(EMPTY_BEFORE_TEXT))
+        .map_err(Error::io("write", &path))
 }
 
 /// Removes our mark from a folder in which nothing else is.
-fn clear_mark(folder: &Path) -> io::Result<()> {
+fn clear_mark(folder: &Path) -> Result<()> {
     let mark = folder.join(EMPTY_BEFORE);
-    if holds_one(folder) && mark.exists() {
-        std::fs::remove_file(mark)?;
+    let is_there = lstat(&mark).map_err(Error::io("look at", &mark))?.is_some();
+    if is_there && holds_one(folder)? {
+        std::fs::remove_file(&mark).map_err(Error::io("remove", &mark))?;
     }
     Ok(())
 }

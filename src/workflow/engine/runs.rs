@@ -276,6 +276,6 @@ fn matches_name(run: &Run, name: &str) -> bool {
     workflow.id.starts_with(name) || names.contains(&name) || is_goal
 }
 
-fn damaged(lost: &LostRun) -> Error {
+pub fn damaged(lost: &LostRun) -> Error {
     Error::damaged(format!("workflow {}", lost.id), lost.why.clone())
 }

@@ -9,6 +9,7 @@ use crate::ops::{Context, Warning};
 use crate::store::{Store, Transition};
 use crate::workflow::documents::files;
 use crate::workflow::documents::{OnDisk, in_place, read_value, rel, sweep};
+use crate::workflow::engine::runs::damaged;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::workflow::EXECUTION_FILE;
 use crate::workflow::words::{moved_on, no_workflow, refused};
@@ -265,6 +266,8 @@ fn begin(
         Some((*run, next))
     });
     let Some((run, next)) = reopened else {
+        // It may be the file of a run that cannot be read.
+        all.lost.first().map_or(Ok(()), |lost| Err(damaged(lost)))?;
         next.id = all.free_id(&next.id);
         return work
             .record(None, next, event("import", file), false)

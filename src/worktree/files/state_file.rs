@@ -254,12 +254,15 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let perm = above.stat_child(name)?.perm();
-    if perm & OWNER_RWX != OWNER_RWX {
-        above.chmod_child(name, perm | OWNER_RWX)?;
-    }
-    above.sync()?;
-    above.open_child(name, Access::Read)
+    let finish = || {
+        let perm = above.stat_child(name)?.perm();
+        if perm & OWNER_RWX != OWNER_RWX {
+            above.chmod_child(name, perm | OWNER_RWX)?;
+        }
+        above.sync()?;
+        above.open_child(name, Access::Read)
+    };
+    finish().inspect_err(|_| drop(above.rmdir(name)))
 }
 
 /// Returns the stat of a file, refusing anything but a regular one.
@@ -322,7 +325,17 @@ pub fn replace_known(
     let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| exchange_known(&dir, &temporary, path.name(), known))
-        .and_then(|is_done| dir.sync().map(|()| is_done));
+        .and_then(|is_done| {
+            let synced = dir.sync().map(|()| is_done);
+            // What may not last is taken back.
+            synced.inspect_err(|_| {
+                let _ = match known {
+                    Some(_) if is_done => dir.rename_exchange(&temporary, &dir, path.name()),
+                    None if is_done => dir.unlink(path.name()),
+                    _ => Ok(()),
+                };
+            })
+        });
     // By now the replaced file, or ours if it was not placed.
     let _ = dir.unlink(&temporary);
     done.map_err(failed)
