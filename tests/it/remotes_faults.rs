@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::bench::remote::{Remote, text};
 use crate::bench::sample::Draw;
-use crate::bench::{Sandbox, cases, fixtures, given, limit, os, strace};
+use crate::bench::{Sandbox, Tree, cases, fixtures, given, limit, os, strace};
 
 fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
     let sandbox = Sandbox::new();
@@ -42,6 +42,24 @@ fn reasons(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
     rows.iter()
         .map(|row| row["reason"].as_str().unwrap_or_default().to_owned())
         .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_clone_whose_files_cannot_be_written_says_that_the_checkpoints_are_here() {
+    given!(if strace::available());
+    let (sandbox, remote) = given!(project(Remote::bare_directory));
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    let directory = text(&to.home().join("to"));
+    let clone = ["clone", remote.url(), &directory];
+    // At the first file.
+    let run = strace::failing_nth(&to, "renameat2", "ENOSPC", 1, &clone).code(1);
+    run.stderr_has("the checkpoints are here, and the files not: cannot ")
+        .stderr_has(&format!("'checkpoint -C {directory} restore latest --yes'"));
+    let run = to.run_in(to.home(), &clone).success();
+    assert!(!run.stderr.contains("another directory"), "{run}");
+    assert_eq!(sandbox.tree(), Tree::capture(&to.home().join("to")));
 }
 
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Sandbox, os};
+use crate::bench::{Sandbox, given, os, strace};
 
 const PHASES: &str = "memory/state/phase.json";
 const PIPELINE: &str = ".claude/pipeline-state.json";
@@ -80,4 +80,15 @@ fn a_state_file_below_the_root_is_told_and_nothing_is_changed_beside_it() {
         (json!(5), vec!["below_root".to_owned()])
     );
     sandbox.ok("phase start");
+}
+
+#[test]
+fn a_run_that_cannot_begin_is_not_said_to_be_begun() {
+    given!(if strace::available());
+    let sandbox = Sandbox::new();
+    let init = "workflow init --profile pipeline --phase one";
+    let init: Vec<&str> = init.split(' ').collect();
+    let run = strace::failing_from(&sandbox, "renameat2", "EACCES", 1, &init).code(1);
+    assert!(!run.stderr.contains("done, but"), "{run}");
+    sandbox.run(&init).success();
 }
