@@ -17,7 +17,8 @@ pub fn over_scenarios(
     let is_wanted = |at: &usize| options.wants_place(SCENARIOS[*at].name);
     let chosen = (0..SCENARIOS.len()).filter(is_in).filter(is_wanted);
     let chosen: Vec<usize> = chosen.collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // A trial waits for its tracer half of the time.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let next = Mutex::new(chosen.iter());
     std::thread::scope(|scope| {
         for _ in 0..threads {
