@@ -92,3 +92,47 @@ fn a_run_that_cannot_begin_is_not_said_to_be_begun() {
     assert!(!run.stderr.contains("done, but"), "{run}");
     sandbox.run(&init).success();
 }
+
+#[test]
+fn a_rewind_whose_state_cannot_be_written_says_that_the_files_are_back() {
+    given!(if strace::available());
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --profile pipeline --phase one");
+    sandbox.write("f", "1");
+    sandbox.ok("phase start one");
+    sandbox.write("f", "2");
+    let (folder, rewind) = (sandbox.path(".claude"), "workflow rewind one --both --yes");
+    let rewind: Vec<&str> = rewind.split(' ').collect();
+    strace::failing_at_path(&sandbox, &folder, "renameat2", "EACCES", "1+", &rewind)
+        .code(1)
+        .stderr_has("the files are rewound, and the state is not: ")
+        .stderr_has("'checkpoint undo'");
+    sandbox.ok("undo --yes");
+    assert_eq!(sandbox.read("f"), "2");
+}
+
+#[test]
+fn an_end_that_fails_at_the_second_file_leaves_the_first_one() {
+    given!(if strace::available());
+    for mode in ["", " --purge --yes"] {
+        let sandbox = Sandbox::new();
+        sandbox.ok("workflow init --id r1 --profile phases --phase one");
+        sandbox.ok("phase start one");
+        sandbox.ok("task add first --phase one");
+        let tasks = "memory/state/execution.json";
+        let before = [PHASES, tasks].map(|file| sandbox.read(file));
+        let (folder, end) = (
+            sandbox.path("memory/state"),
+            format!("workflow end r1{mode}"),
+        );
+        let end: Vec<&str> = end.split(' ').collect();
+        // The task list is the first one.
+        strace::failing_at_path(&sandbox, &folder, "renameat2", "EACCES", "2", &end).code(1);
+        assert_eq!(
+            [PHASES, tasks].map(|file| sandbox.read(file)),
+            before,
+            "{mode}"
+        );
+        sandbox.run(&end).success();
+    }
+}

@@ -191,9 +191,10 @@ fn holds_one(folder: &Path) -> Result<bool> {
     Ok(is_folder && count().map_err(Error::io("list", folder))? == 1)
 }
 
-/// Marks a folder that is there and empty.
+/// Marks a folder that is there and empty. One behind a link stays without a mark.
 fn mark(folder: &Path) -> Result<()> {
     match is_free(folder) {
+        _ if folder.is_symlink() => return Ok(()),
         Ok(true) => {}
         Err(why) if !matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Err(Error::io("list", folder)(why));

@@ -12,7 +12,7 @@ use crate::model::RelPath;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::ops::{Context, Warning};
 use crate::store::Store;
-use crate::workflow::documents::{CORRUPT, below, rel, render};
+use crate::workflow::documents::{CORRUPT, below, read_value, rel, render};
 use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
@@ -143,30 +143,54 @@ fn archived(tree: &WorkTree, run: Option<&str>, path: &str, now_ms: i64) -> Stri
 /// the recorded state may be the only record, and is never removed.
 ///
 /// # Errors
-/// A file cannot be moved.
+/// A file cannot be moved; those before it are back.
 pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64) -> Result<()> {
     let leaves = |path: &str| fate(workflow, path, why) != Fate::Stays;
-    for (path, value) in of_run(workflow).filter(|(path, _)| leaves(path)) {
-        let Some(bytes) = state_file::read(tree, &rel(path))? else {
-            continue;
-        };
-        let is_recorded = parse(&bytes).ok().as_ref() == Some(value);
-        // What is there under that name is in the store, too.
-        let failed = registry::failed_path(path)
-            .filter(|failed| why != Leaving::Deleted && (is_recorded || is_free(tree, failed)));
-        let to = failed.unwrap_or_else(|| archived(tree, Some(&workflow.id), path, now_ms));
-        let (from, to) = (rel(path), rel(&to));
-        match fate(workflow, path, why) {
-            _ if why == Leaving::Ended && !is_recorded => {}
-            Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
-            _ if is_recorded => {
-                state_file::remove(tree, &to)?;
-                state_file::move_known(tree, &from, &to, &bytes)?;
-            }
-            _ => drop(state_file::move_to(tree, &from, &to)?),
+    let mut files = of_run(workflow).filter(|(path, _)| leaves(path));
+    let mut gone = Vec::new();
+    let done = files.try_for_each(|(path, value)| {
+        gone.extend(put_one_away(tree, workflow, (path, value), why, now_ms)?);
+        Ok(())
+    });
+    done.inspect_err(|_| {
+        for (from, bytes) in gone.iter().rev() {
+            let _ = replace_known(tree, from, None, bytes);
         }
+    })
+}
+
+/// Returns the path and the bytes of a file that is archived or removed now.
+fn put_one_away(
+    tree: &WorkTree,
+    workflow: &Workflow,
+    (path, value): (&String, &Value),
+    why: Leaving,
+    now_ms: i64,
+) -> Result<Option<(RelPath, Vec<u8>)>> {
+    let Some(bytes) = state_file::read(tree, &rel(path))? else {
+        return Ok(None);
+    };
+    let is_recorded = parse(&bytes).ok().as_ref() == Some(value);
+    if why == Leaving::Ended && !is_recorded {
+        return Ok(None);
     }
-    Ok(())
+    // Another file under that name may be the only record.
+    let is_for_ours = |failed: &String| {
+        is_free(tree, failed) || is_recorded && read_value(tree, failed).as_ref() == Some(value)
+    };
+    let failed =
+        registry::failed_path(path).filter(|failed| why != Leaving::Deleted && is_for_ours(failed));
+    let to = failed.unwrap_or_else(|| archived(tree, Some(&workflow.id), path, now_ms));
+    let (from, to) = (rel(path), rel(&to));
+    match fate(workflow, path, why) {
+        Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
+        _ if is_recorded => {
+            state_file::remove(tree, &to)?;
+            state_file::move_known(tree, &from, &to, &bytes)?;
+        }
+        _ => drop(state_file::move_to(tree, &from, &to)?),
+    }
+    Ok(Some((from, bytes)))
 }
 
 /// Archives a file that is malformed or of another run, which may be the only record, and returns
@@ -218,10 +242,10 @@ pub fn copy_aside(tree: &WorkTree, path: &str, now_ms: i64) -> Result<String> {
     Ok(to)
 }
 
-/// Removes failed files of runs that ended before a time, if the store still has them.
+/// Removes failed files of runs that ended before a time, if they are as recorded.
 ///
 /// # Errors
-/// The runs cannot be read, or a file cannot be removed.
+/// The runs cannot be read, or a file cannot be read or removed.
 pub fn drop_failed(
     tree: &WorkTree,
     store: &Store,
@@ -233,27 +257,40 @@ pub fn drop_failed(
         let ended_ms = run.workflow.finished_ms.unwrap_or(run.workflow.updated_ms);
         !run.is_open() && ended_ms < before_ms
     });
-    let old: Vec<String> = old.iter().flat_map(|run| failed(&run.workflow)).collect();
-    let mut paths = below(tree, registry::FAILED);
-    paths.retain(|path| old.contains(path));
-    for path in paths.iter().filter(|_| !dry_run) {
-        state_file::remove(tree, &rel(path))?;
+    let mut paths = Vec::new();
+    for run in &old {
+        for (path, bytes) in failed(tree, &run.workflow)? {
+            if dry_run || remove_known(tree, &rel(&path), &bytes)? {
+                paths.push(path);
+            }
+        }
     }
+    paths.sort();
     Ok(paths)
 }
 
-/// Returns the paths of the files of a run in the folder of failed files.
-fn failed(workflow: &Workflow) -> impl Iterator<Item = String> {
-    let paths = workflow.documents.keys();
-    paths.filter_map(|path| registry::failed_path(path))
+/// Returns the files of a run in the folder of failed files that are as recorded: another may be the
+/// only record.
+fn failed(tree: &WorkTree, workflow: &Workflow) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for (path, value) in &workflow.documents {
+        let Some(path) = registry::failed_path(path) else {
+            continue;
+        };
+        let found = state_file::read(tree, &rel(&path))?;
+        let found = found.filter(|bytes| parse(bytes).ok().as_ref() == Some(value));
+        files.extend(found.map(|bytes| (path, bytes)));
+    }
+    Ok(files)
 }
 
-/// Removes the failed file of a run.
+/// Removes the failed file of a run, if it is as recorded.
 ///
 /// # Errors
-/// The file cannot be removed.
+/// The file cannot be read or removed.
 pub fn remove_failed(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
-    failed(workflow).try_for_each(|path| state_file::remove(tree, &rel(&path)).map(drop))
+    let mut files = failed(tree, workflow)?.into_iter();
+    files.try_for_each(|(path, bytes)| remove_known(tree, &rel(&path), &bytes).map(drop))
 }
 
 /// Removes the archive folders of a run and returns their paths.
@@ -262,9 +299,7 @@ pub fn remove_failed(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
 /// An entry of a folder cannot be removed.
 pub fn remove_archives(tree: &WorkTree, id: &str) -> Result<Vec<String>> {
     let of = |archive| archives(tree, archive, &[id.to_owned()]);
-    let removed = [of(pipeline::ARCHIVE), of(phases::ARCHIVE)].concat();
-    remove_folders(tree, &removed)?;
-    Ok(removed)
+    remove_folders(tree, [of(pipeline::ARCHIVE), of(phases::ARCHIVE)].concat())
 }
 
 /// Returns the folders `<id>_<YYYYMMDD_HHMMSS>` of these runs, the oldest first.
@@ -278,17 +313,23 @@ fn archives(tree: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
     names.into_iter().map(path).collect()
 }
 
-/// Removes the documents in archive folders, and each folder that is then empty.
-fn remove_folders(tree: &WorkTree, folders: &[String]) -> Result<()> {
+/// Removes the documents in archive folders, and returns the folders that went with them. What is
+/// malformed is nowhere else, and stays.
+fn remove_folders(tree: &WorkTree, folders: Vec<String>) -> Result<Vec<String>> {
+    let mut removed = Vec::new();
     for folder in folders {
-        let mut paths = below(tree, folder);
-        paths.retain(|path| path.rsplit('.').next() == Some("json"));
+        let mut paths = below(tree, &folder);
+        paths.retain(|path| {
+            path.rsplit('.').next() == Some("json") && read_value(tree, path).is_some()
+        });
         for path in paths {
             state_file::remove(tree, &rel(&path))?;
         }
-        state_file::remove_empty_folder(tree, &rel(folder))?;
+        if state_file::remove_empty_folder(tree, &rel(&folder))? {
+            removed.push(folder);
+        }
     }
-    Ok(())
+    Ok(removed)
 }
 
 /// Removes all but the newest archive folders of the `phases` profile whose runs the store has
@@ -302,10 +343,10 @@ pub fn drop_old_archives(tree: &WorkTree, store: &Store, dry_run: bool) -> Resul
     let known: Vec<String> = known.into_iter().map(|run| run.workflow.id).collect();
     let mut folders = archives(tree, phases::ARCHIVE, &known);
     folders.truncate(folders.len().saturating_sub(KEPT_ARCHIVES));
-    if !dry_run {
-        remove_folders(tree, &folders)?;
+    if dry_run {
+        return Ok(folders);
     }
-    Ok(folders)
+    remove_folders(tree, folders)
 }
 
 /// Returns a warning with the missing `.gitignore` line if the files, which may be private, are

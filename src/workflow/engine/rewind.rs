@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Code, Result};
+use crate::error::{Code, Result, Sentence};
 use crate::model::ObjectId;
 use crate::ops::restore::commands::restore;
 use crate::ops::{Consent, Context, RestoreOptions, RestoreOutcome, TypedWords};
@@ -64,8 +64,14 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<RewindOutcome> {
-    let store = open_imported(context)?.0;
+    let (store, conflicts) = open_imported(context)?;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
+    let mut of_run = conflicts
+        .iter()
+        .filter(|conflict| conflict.concerns(&run.workflow));
+    if let Some(conflict) = of_run.next().filter(|_| options.state || options.both) {
+        return Err(conflict.problem().with_state(&run.workflow));
+    }
     let (start, before) = newest_start(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {
         run,
@@ -102,7 +108,14 @@ pub fn rewind(
         agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.state_rewound && !options.dry_run {
-        outcome.run = state(context, &outcome, before)?;
+        let rewound = state(context, &outcome, before);
+        outcome.run = rewound.map_err(|why| match outcome.rewound {
+            Some(_) => {
+                let next = Sentence::new("'checkpoint undo' brings the files back", &[]);
+                why.after("the files are rewound, and the state is not:", Some(next))
+            }
+            None => why,
+        })?;
     }
     Ok(outcome)
 }
