@@ -7,7 +7,7 @@ use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
 use crate::commands::workflow::call::WorkflowCall;
 use crate::commands::workflow::report::{changed, findings, remarks, summary, with_place};
-use crate::ops::restore::restore_paths::from_root;
+use crate::ops::restore::restore_paths::parse_one;
 use crate::workflow::documents::conflict::{in_line, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::engine::report;
@@ -112,10 +112,12 @@ impl WorkflowCall<'_> {
 
     pub fn recover(self, args: &RecoverArgs) -> Result<RecoverOutcome> {
         let context = self.context;
-        // From a subdirectory, a file is named by a path that leads up; from the root as in messages.
+        // A path that says where it begins is one from here; another is from the root, as in messages.
         let what = args.what.as_deref();
-        let path = what.filter(|named| named.starts_with("../"));
-        let path = path.map(|path| from_root(&context.root, path));
+        let begins = ["./", "../", "/"];
+        let path = what.filter(|named| begins.iter().any(|begin| named.starts_with(begin)));
+        let path = path.and_then(|path| parse_one(&context.root, path.as_bytes()).ok());
+        let path = path.map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned());
         let named = path.as_deref().or(what);
         if let Some((named, take)) = named.zip(args.take) {
             return resolve_conflict(context, named, take);

@@ -49,8 +49,13 @@ pub fn rel(path: &str) -> RelPath {
 /// unreadable file.
 pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
     let paths = FIXED_PATHS.map(str::to_owned);
-    let paths = paths.into_iter().chain(below(tree, registry::FOLDER));
+    let of_registry = state_file::entries(tree, &rel(registry::FOLDER)).unwrap_or_default();
+    let of_registry = of_registry
+        .into_iter()
+        .map(|name| format!("{}/{name}", registry::FOLDER));
+    let paths = paths.into_iter().chain(of_registry);
     let on_disk = |path: String| {
+        let profile = dispatch::profile_of_path(&path)?;
         let read = state_file::read(tree, &rel(&path)).transpose()?;
         let flaw = |code| move |why: &dyn Display| Finding::new(code, "", why.to_string());
         let read = read.map_err(|error| {
@@ -60,7 +65,7 @@ pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
         let bytes = read.as_deref().unwrap_or_default();
         Some(OnDisk {
             raw: String::from_utf8_lossy(bytes).into_owned(),
-            profile: dispatch::profile_of_path(&path)?,
+            profile,
             read: read.and_then(|bytes| parse(&bytes).map_err(|why| flaw("no_json")(&why))),
             path,
         })

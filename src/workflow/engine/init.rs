@@ -227,7 +227,10 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         (phase.attempts, phase.before_id) = (0, None);
     }
     work.abandon(run, "started fresh")?;
-    finish_prepared(work)?;
     let event = Change::new("init").noting(old.id.clone());
-    work.record(None, next, event, true)
+    let begun = finish_prepared(work).and_then(|()| work.record(None, next, event, true));
+    begun.map_err(|why| {
+        let hint = why.next.clone();
+        why.after("the former run is abandoned, and no new one began:", hint)
+    })
 }

@@ -158,7 +158,15 @@ pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
 /// # Errors
 /// I/O errors.
 pub fn folders(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
-    names(work, path, ItemKind::Dir)
+    names(work, path, &|kind| kind == ItemKind::Dir)
+}
+
+/// Returns the sorted names of all that is in a directory; none if it does not exist.
+///
+/// # Errors
+/// I/O errors.
+pub fn entries(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
+    names(work, path, &|_| true)
 }
 
 /// Returns the sorted names of the regular files in a directory; none if it does not exist. Names
@@ -167,10 +175,14 @@ pub fn folders(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
 /// # Errors
 /// I/O errors.
 pub fn list(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
-    names(work, path, ItemKind::File)
+    names(work, path, &|kind| kind == ItemKind::File)
 }
 
-fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String>> {
+fn names(
+    work: &WorkTree,
+    path: &RelPath,
+    is_wanted: &dyn Fn(ItemKind) -> bool,
+) -> Result<Vec<String>> {
     let failed = |error| work.io("read", path, error);
     let dir = match work.root().open_below(path, Access::Read) {
         Err(error) if sys::is_absent(&error) => return Ok(Vec::new()),
@@ -186,7 +198,7 @@ fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String
         };
         let name = std::str::from_utf8(&item.name)
             .ok()
-            .filter(|_| kind == wanted);
+            .filter(|_| is_wanted(kind));
         names.extend(
             name.filter(|name| !is_temporary(name.as_bytes()))
                 .map(str::to_owned),
