@@ -331,7 +331,10 @@ fn by_hand(path: &str, found: &str, program: &str, paste: &str) -> Option<String
 /// Plans the removal of a file, or of our entries in it.
 fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     let path = file.path.clone();
-    let copy = copy_of(file);
+    let copy = match copy_of(file) {
+        Ok(copy) => copy,
+        Err(why) => return plan.leave(path, why),
+    };
     let found = match read(&path, &file.content) {
         Ok(Some(found)) => found,
         Ok(None) => return plan.keep_copy(copy.as_deref()),
@@ -398,10 +401,11 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
 }
 
 /// Returns the copy of what was in a file before ours, if there is one.
-fn copy_of(file: &AgentFile) -> Option<PathBuf> {
+fn copy_of(file: &AgentFile) -> io::Result<Option<PathBuf>> {
+    let copy = file.path.with_added_extension(COPY);
     let may_have_one = !matches!(file.content, FileContent::Text(_));
-    let copy = may_have_one.then(|| file.path.with_added_extension(COPY));
-    copy.filter(|copy| is_regular(copy))
+    let is_one = may_have_one && read_regular::lstat(&copy)?.is_some_and(|found| found.is_file());
+    Ok(is_one.then_some(copy))
 }
 
 /// Whether each word of a text is in another, in the same order.
