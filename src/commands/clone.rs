@@ -38,13 +38,14 @@ impl RunAnywhere for CloneArgs {
         let (dir, is_exact) = (directory.clone(), true);
         let place = Place { dir, is_exact };
         let (url, known, global) = (self.url.clone(), environment.clone(), cmd.global);
-        let is_begun = || {
+        let way_on = || {
             let context = command_context::open(&place, global, known.clone(), "clone");
-            context.is_ok_and(|context| clone_op::is_begun(&context, &url, &here))
+            clone_op::way_on(&context.ok()?, &url, &here)
         };
         let is_made = make(&directory).map_err(|mut refused| {
-            if is_begun() && refused.code == Code::BAD_DESTINATION {
-                refused.what = format!("{}; {}", refused.what, goes_on(&directory));
+            let is_taken = refused.code == Code::BAD_DESTINATION;
+            if let Some(way_on) = is_taken.then(way_on).flatten() {
+                refused.what = format!("{}; {way_on}", refused.what);
             }
             refused
         })?;
@@ -52,12 +53,12 @@ impl RunAnywhere for CloneArgs {
             Err(refused) if refused.code == Code::UNSAFE_ROOT => {
                 Err(refused.advise("give another directory"))
             }
-            Err(refused) if refused.code != Code::RESTORE_PENDING && is_begun() => {
-                let next = goes_on(&directory);
-                return Err(
-                    refused.after("the checkpoints are here, and the files not:", Some(next))
-                );
-            }
+            Err(refused) if refused.code != Code::RESTORE_PENDING => match way_on() {
+                None => Err(refused),
+                next => {
+                    return Err(refused.after("the checkpoints are here, and the files not:", next));
+                }
+            },
             done => done,
         };
         if done.is_err() && is_made {
@@ -103,13 +104,6 @@ impl Text for CloneOutcome {
         );
         write_evictions(self.to_be_evicted, out);
     }
-}
-
-/// Names what completes a clone that was interrupted.
-fn goes_on(directory: &Path) -> Sentence {
-    let directory = directory.as_os_str().as_encoded_bytes();
-    let hint = "'checkpoint -C {} restore latest --yes' goes on where a clone was interrupted";
-    Sentence::new(hint, &[&directory])
 }
 
 /// Makes the directory; returns whether it is new.

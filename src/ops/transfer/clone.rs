@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::{Checkpoint, Line};
 use crate::ops::restore::commands;
@@ -122,19 +122,24 @@ fn remove_empty(context: &Context) {
     }
 }
 
-/// Whether the store of a directory was made by a clone of this URL, which has only files to restore.
-pub fn is_begun(context: &Context, url: &str, here: &Path) -> bool {
-    let known = remote::list(context).map(|all| all.remotes);
-    let known = known.unwrap_or_default();
-    let is_same =
-        (known.iter()).any(|one| one.name == remote::USUAL && remote::is_url_of(one, url, here));
-    let has_all = || {
-        let store = context.find_store().ok()??;
-        let own = store.inventory().ok()?.checkpoints;
-        let fetched = store.fetched(remote::USUAL).ok()?.checkpoints;
-        Some(!fetched.is_empty() && fetched.iter().all(|c| own.holds(c.id)))
+/// Names what completes an interrupted clone of this URL, if the store of the directory was made by one
+/// and has only files to restore.
+pub fn way_on(context: &Context, url: &str, here: &Path) -> Option<Sentence> {
+    let known = remote::list(context).ok()?.remotes;
+    let mut known = known.iter().filter(|one| one.name == remote::USUAL);
+    known.find(|one| remote::is_url_of(one, url, here))?;
+    let store = context.find_store().ok()??;
+    let own = store.inventory().ok()?.checkpoints;
+    let fetched = store.fetched(remote::USUAL).ok()?.checkpoints;
+    let has_all = !fetched.is_empty() && fetched.iter().all(|c| own.holds(c.id));
+    let is_pending = session::pending_unlocked(&store, &own).ok()?.is_some();
+    let hint = if is_pending {
+        "'checkpoint -C {} restore --resume' goes on where a clone was interrupted"
+    } else {
+        "'checkpoint -C {} restore latest --yes' goes on where a clone was interrupted"
     };
-    is_same && has_all() == Some(true)
+    let directory = context.root.path().as_os_str().as_encoded_bytes();
+    has_all.then(|| Sentence::new(hint, &[&directory]))
 }
 
 /// Whether a directory has nothing but what a killed call left.
