@@ -322,7 +322,7 @@ fn of_agents(
     let of_user = SetupPlaces::of_user(&context.environment)?;
     let _alone = fix.then(|| setup::lock(&of_user)).transpose()?;
     if fix {
-        setup::clear_leftovers(&of_user, &agents);
+        let _ = setup::clear_leftovers(&of_user, &agents);
     }
     let of_project = SetupPlaces::of_project(context.root.path());
     let store = context.find_store().ok().flatten();

@@ -79,7 +79,7 @@ impl RunAnywhere for SetupArgs {
             vec![self.plugin(&table, folder, &program)?]
         } else {
             if !self.print {
-                setup::clear_leftovers(&places, &table);
+                let _ = setup::clear_leftovers(&places, &table);
             }
             let agents = self.agents(&table, &environment)?.into_iter();
             let plans =
@@ -91,6 +91,13 @@ impl RunAnywhere for SetupArgs {
         }
         if !self.print {
             agents = self.carry_out(cmd, &interrupt, agents, &places.top)?;
+            if self.remove
+                && let Err(why) = setup::clear_leftovers(&places, &table)
+                && let Some(last) = agents.last_mut()
+            {
+                let again = self.again(cmd, last.agent.into_str());
+                last.failure.get_or_insert(stopped(last, why, again));
+            }
         }
         for agent in &mut agents {
             let is_shown = |file: &SettingsFile| file.outcome != FileOutcome::Unchanged;
@@ -299,9 +306,10 @@ fn stopped(plan: &AgentPlan, cause: Error, again: CommandWords) -> Error {
     let done = count(plan.changes().count(), "file is", "files are");
     let failed = plan.files.iter();
     let failed = failed.filter(|file| file.outcome == FileOutcome::Failed);
-    let done = match plan.changes().count() {
-        0 => format!("nothing of {agent} was changed:"),
-        _ => format!("of {agent}, {done} done and {} not:", failed.count()),
+    let done = match (plan.changes().count(), failed.count()) {
+        (0, _) => format!("nothing of {agent} was changed:"),
+        (_, 0) => format!("of {agent}, {done} done, but"),
+        (_, failed) => format!("of {agent}, {done} done and {failed} not:"),
     };
     let next = next_step(&cause, again);
     cause.after(&done, Some(next))

@@ -273,10 +273,14 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         let next = "nothing was changed here; '--timeout SECONDS' gives it more time";
         return Err(Error::new(Code::GIT_TOO_SLOW, what).advise(next));
     }
+    let mut stderr = String::from_utf8_lossy(&end.stderr).into_owned();
+    if let CommandEnd::Signal(signal) = ended(end.status) {
+        stderr.push_str(&format!("\ngit died of signal {signal}"));
+    }
     Ok(GitEnd {
         is_success: end.status.success(),
         stdout: String::from_utf8_lossy(&end.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
+        stderr,
     })
 }
 

@@ -86,7 +86,9 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
         }
     }
     // One in which nothing came is as it was.
-    let cleared = around.iter().try_for_each(|folder| clear_mark(folder));
+    let cleared = around
+        .iter()
+        .try_for_each(|folder| clear_mark(folder, &mut || false));
     plan.failure = plan.failure.take().or(cleared.err());
 }
 
@@ -153,8 +155,12 @@ fn remove_with_folders(path: &Path, top: &Path) -> Result<()> {
     }
     if let Some(gone) = gone {
         let staged = gone.with_file_name(format!("{TEMPORARY}{}", random_hex()));
-        let moved = std::fs::rename(gone, &staged);
-        let staged = moved.map_or(gone.to_path_buf(), |()| staged);
+        let staged = match std::fs::rename(gone, &staged) {
+            Ok(()) => staged,
+            // One that is in use can still be emptied.
+            Err(why) if !is_forbidden(&why) => gone.to_path_buf(),
+            Err(why) => return Err(Error::io("remove", path)(why)),
+        };
         let mut inside = staged.join(path.strip_prefix(gone).unwrap_or(Path::new("")));
         let mut removed = std::fs::remove_file(&inside);
         while removed.is_ok() && inside != staged {
@@ -174,9 +180,14 @@ fn remove_with_folders(path: &Path, top: &Path) -> Result<()> {
     let mut left = path.ancestors().skip(1);
     left.find(|folder| folder.is_dir())
         .map_or(Ok(()), |folder| {
-            clear_mark(folder)?;
+            clear_mark(folder, &mut || false)?;
             atomic_file::sync_directory(folder)
         })
+}
+
+fn is_forbidden(why: &io::Error) -> bool {
+    let kinds = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+    cfg!(unix) && kinds.contains(&why.kind())
 }
 
 /// Whether a path is a folder with one entry.
@@ -207,33 +218,44 @@ fn mark(folder: &Path) -> Result<()> {
         .map_err(Error::io("write", &path))
 }
 
-/// Removes our mark from a folder in which nothing else is.
-fn clear_mark(folder: &Path) -> Result<()> {
+/// Removes our mark from a folder in which nothing of ours is, or nothing else at all.
+fn clear_mark(folder: &Path, is_unused: &mut dyn FnMut() -> bool) -> Result<()> {
     let mark = folder.join(EMPTY_BEFORE);
     let is_there = lstat(&mark).map_err(Error::io("look at", &mark))?.is_some();
-    if is_there && holds_one(folder)? {
+    if is_there && (holds_one(folder)? || is_unused()) {
         std::fs::remove_file(&mark).map_err(Error::io("remove", &mark))?;
     }
     Ok(())
 }
 
-/// Removes what a killed run left around the files of any agent. The caller has the lock.
-pub fn clear_leftovers(places: &SetupPlaces, agents: &Agents) {
+/// Removes what a killed run left around the files of any agent, and the marks of folders in which
+/// nothing of ours is. The caller has the lock.
+///
+/// # Errors
+/// A mark cannot be removed.
+pub fn clear_leftovers(places: &SetupPlaces, agents: &Agents) -> Result<()> {
     let mut around = BTreeSet::from([places.top.clone()]);
+    let mut files = Vec::new();
     for name in AgentName::VARIANTS.iter().copied() {
         let of = |agent| agent_files::of_agent(name, agent, places, &Leeway::Plugin, "");
         let wanted = agents.get(name).and_then(of);
         for file in wanted.into_iter().flat_map(|wanted| wanted.files) {
             // A file behind a link is written where it is.
-            let real = file.path.canonicalize().unwrap_or(file.path);
+            let real = file.path.canonicalize().unwrap_or(file.path.clone());
             around.extend(real.parent().map(Path::to_path_buf));
             around.extend(folders(&real, &places.top).map(Path::to_path_buf));
+            files.push((real, file));
         }
     }
+    let mut cleared = Ok(());
     for folder in around {
         sweep(&folder);
-        let _ = clear_mark(&folder);
+        // One that cannot be read may be ours.
+        let is_ours = |(_, file): &_| plan::has_ours(file).unwrap_or(true);
+        let mut below = files.iter().filter(|(real, _)| real.starts_with(&folder));
+        cleared = cleared.and(clear_mark(&folder, &mut || !below.any(is_ours)));
     }
+    cleared
 }
 
 /// Writes a file through a link, whole or not at all, with the owner and permissions of `like` or

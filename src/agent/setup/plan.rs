@@ -150,7 +150,7 @@ impl AgentPlan {
     fn keep_copy(&mut self, copy: Option<&Path>) {
         self.notes.extend(copy.map(|copy| {
             let copy = escape_path(copy);
-            format!("{copy} is what was there before, and stays")
+            format!("{copy} may be what was there before, and stays")
         }));
     }
 
@@ -239,17 +239,26 @@ pub fn plugin(agents: &Agents, folder: &Path, program: &str) -> Result<AgentPlan
 /// Returns the folder that should be ours alone, if something else is in it.
 fn foreign_folder(wanted: &AgentFiles) -> Option<PathBuf> {
     let folder = wanted.own_folder.as_deref()?;
-    let is_ours = |file: &AgentFile| match read(&file.path, &file.content) {
-        Ok(Some(found)) => match &file.content {
-            FileContent::Text(_) => author(&found) != Author::Others,
-            content => content
-                .take_out_of(&found, "")
-                .is_ok_and(|left| left != found),
-        },
-        _ => false,
-    };
-    let is_foreign = holds_files(folder) && !wanted.files.iter().any(is_ours);
+    let is_foreign = holds_files(folder)
+        && !wanted
+            .files
+            .iter()
+            .any(|file| has_ours(file).unwrap_or_default());
     is_foreign.then(|| folder.to_path_buf())
+}
+
+/// Whether a file is ours, or has entries of ours.
+///
+/// # Errors
+/// It cannot be read.
+pub fn has_ours(file: &AgentFile) -> io::Result<bool> {
+    let is_ours = |found: String| match &file.content {
+        FileContent::Text(_) => author(&found) != Author::Others,
+        content => content
+            .take_out_of(&found, "")
+            .is_ok_and(|left| left != found),
+    };
+    Ok(read(&file.path, &file.content)?.is_some_and(is_ours))
 }
 
 /// Whether there is more than empty directories in one.
@@ -295,7 +304,7 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
         && !is_free(taken, theirs)
     {
         let taken = escape_path(taken);
-        let note = format!("no copy is made of what was there before: {taken} is something else");
+        let note = format!("no copy is made of what was there before: {taken} is there already");
         plan.notes.push(note);
         copy = None;
     }
@@ -377,14 +386,17 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         Ok(there) => there.is_some_and(|there| there.is_symlink()),
         Err(why) => return plan.leave(path, why),
     };
+    let has_other_copy =
+        copy.is_none() && path.with_added_extension(COPY).symlink_metadata().is_ok();
     let put_back = file.content.put_into(before.as_deref());
     let is_back = put_back.is_ok_and(|with| with == found);
     let wanted = match &before {
         Some(before) if is_back || (is_nothing(before) && is_nothing(&left)) => {
             Some(before.clone())
         }
-        // What the user keeps behind a link is emptied, and not removed.
-        None if is_nothing(&left) && !is_link => None,
+        // What the user keeps behind a link is emptied, and not removed; so is a file of which no copy
+        // could be made.
+        None if is_nothing(&left) && !is_link && !has_other_copy => None,
         _ => Some(left),
     };
     let after = wanted.as_deref().unwrap_or_default();

@@ -16,8 +16,9 @@ const LOCKED: [&str; 2] = ["cannot lock ref", "failed to update ref"];
 const LOCK_PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 /// What git says where a server is a clone with a depth; it ends as if all were well.
 const SHALLOW: &str = "shallow roots are not allowed";
-/// What git says if it fails for want of room here. The last two tell no cause.
-const NO_ROOM: [&str; 7] = [
+/// What git says if it is killed or finds no room here. The last two tell no cause.
+const HERE: [&str; 8] = [
+    "died of signal",
     "No space left on device",
     "File too large",
     "Disk quota exceeded",
@@ -157,7 +158,7 @@ impl<'c> RemoteGit<'c> {
                 continue;
             };
             let why = failed.why().unwrap_or_default().trim();
-            if failed.code != Code::REMOTE_FAILED || is_full_here(why) {
+            if failed.code != Code::REMOTE_FAILED || failed_here(why) {
                 return Err(failed);
             }
             if let [line] = lines {
@@ -246,9 +247,9 @@ impl<'c> RemoteGit<'c> {
     }
 }
 
-fn is_full_here(why: &str) -> bool {
+fn failed_here(why: &str) -> bool {
     let is_there = why.contains("remote: ") || why.contains("upload-pack");
-    !is_there && NO_ROOM.iter().any(|words| why.contains(words))
+    !is_there && HERE.iter().any(|words| why.contains(words))
 }
 
 /// Git refuses every push where something that a ref there needs is missing.
@@ -290,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lack_of_room_here_is_no_bad_line() {
+    fn what_fails_here_is_no_bad_line() {
         for (is_here, said) in [
             (
                 true,
@@ -308,9 +309,11 @@ mod tests {
                 false,
                 "remote: error: unable to write file 1: No space left on device",
             ),
+            (true, "error: index-pack died of signal 9"),
+            (false, "error: git upload-pack died of signal 9"),
             (false, "fatal: bad object 1"),
         ] {
-            assert_eq!(is_full_here(said), is_here, "{said}");
+            assert_eq!(failed_here(said), is_here, "{said}");
         }
     }
 }
