@@ -1,11 +1,24 @@
 //! What is in the place of the files of runs; `stories/workflow_files.md` has the rest.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::bench::sandbox::words;
 use crate::bench::{Sandbox, given, os, strace};
 
 const PHASES: &str = "memory/state/phase.json";
 const PIPELINE: &str = ".claude/pipeline-state.json";
+
+/// A run with a phase under way.
+fn begun(profile: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "hi");
+    let phases = "--phase a --phase b:B:a --phase c";
+    sandbox.ok(format!(
+        "workflow init --id r1 --profile {profile} {phases}"
+    ));
+    sandbox.ok("phase start a");
+    sandbox
+}
 
 #[cfg(unix)]
 #[test]
@@ -133,6 +146,52 @@ fn an_end_that_fails_at_the_second_file_leaves_the_first_one() {
             before,
             "{mode}"
         );
+        assert!(!sandbox.exists("memory/state/.archive"), "{mode}");
         sandbox.run(&end).success();
+    }
+}
+
+#[test]
+fn what_is_said_to_be_unchanged_is_and_a_checkpoint_that_was_made_is_named() {
+    given!(if strace::available());
+    let recover = format!("workflow recover {PIPELINE} --take state");
+    for (profile, folder, line) in [
+        ("pipeline", ".claude", "phase done"),
+        ("pipeline", ".claude", "workflow end r1"),
+        ("pipeline", ".claude", &recover),
+        ("phases", "memory/state", "phase done --force"),
+    ] {
+        for nth in 1.. {
+            let sandbox = begun(profile);
+            match line {
+                "phase done --force" => {
+                    sandbox.ok("task add t");
+                }
+                "phase done" => {
+                    sandbox.write("f", "2");
+                }
+                "workflow end r1" => {}
+                _ => {
+                    sandbox.write(PIPELINE, "{");
+                }
+            }
+            let (tree, listed) = (sandbox.tree(), sandbox.listed().len());
+            let (folder, when) = (sandbox.path(folder), nth.to_string());
+            let calls = "renameat2,renameat,rename";
+            let run =
+                strace::failing_at_path(&sandbox, &folder, calls, "EACCES", &when, &words(line));
+            if !strace::has_struck(&sandbox) {
+                assert!(nth > 1, "{run}");
+                break;
+            }
+            if run.code != 0 {
+                assert!(sandbox.tree() == tree, "{line} at {nth}\n{run}");
+                let made = &sandbox.listed()[..];
+                let is_named = |one: &Value| run.stderr.contains(one["short"].as_str().unwrap());
+                assert_eq!(made.len() > listed, made.iter().any(is_named), "{run}");
+                let is_more = run.stderr.contains("nothing more was changed");
+                assert_eq!(made.len() > listed, is_more, "{run}");
+            }
+        }
     }
 }

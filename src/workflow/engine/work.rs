@@ -78,6 +78,8 @@ pub struct Work<'w> {
     pub actor: String,
     /// What checkpoints pushed out since the last transition.
     pub evicted: Vec<Evicted>,
+    /// Short id of the checkpoint that was made for the next transition.
+    pub made: Option<String>,
     /// Archive folders that were removed.
     pub removed_folders: Vec<String>,
 }
@@ -97,6 +99,7 @@ impl<'w> Work<'w> {
             tree: WorkTree::open_root(&context.root)?,
             actor: named.unwrap_or("cli").to_owned(),
             evicted: Vec::new(),
+            made: None,
             removed_folders: Vec::new(),
         })
     }
@@ -124,14 +127,23 @@ impl<'w> Work<'w> {
     /// Applies and records a change.
     ///
     /// # Errors
-    /// The rules forbid it, or it cannot be recorded; then nothing is changed.
+    /// The rules forbid it, or it cannot be recorded; then nothing is changed, and the checkpoint that
+    /// was made for it is named.
     pub fn change(&mut self, run: &Run, change: &Change) -> Result<StepOutcome> {
         let next = run.workflow.after(change, self.context.now_ms)?;
         let mut event = change.clone();
         if event.verb.starts_with("phase ") {
             event.phase_id = Some(run.workflow.phase_of(change)?);
         }
-        self.record(Some(run), next, event, true)
+        let made = self.made.take();
+        self.record(Some(run), next, event, true).map_err(|why| {
+            let Some(made) = made else {
+                return why;
+            };
+            let made = format!("checkpoint {made} is made, and the phase is as it was:");
+            let next = why.next.clone();
+            why.after(&made, next)
+        })
     }
 
     /// Abandons and archives a chosen run.

@@ -24,6 +24,11 @@ pub fn is_temporary(name: &[u8]) -> bool {
     is_random_name(name, TEMPORARY_PREFIX)
 }
 
+/// Returns a new name for a temporary file.
+pub fn temporary_name() -> Vec<u8> {
+    [TEMPORARY_PREFIX, random_hex().as_bytes()].concat()
+}
+
 /// Reads a file; `None` if the path does not exist.
 ///
 /// # Errors
@@ -60,7 +65,7 @@ pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
     let dir = make_parent(work, path)?;
     let before = stat_regular(work, &dir, path)?;
     sweep(&dir).map_err(failed)?;
-    let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
+    let temporary = temporary_name();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| dir.rename_over(&temporary, &dir, path.name()))
         .and_then(|()| dir.sync());
@@ -117,7 +122,7 @@ pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     let target = make_parent(work, to)?;
     let moved = dir.rename_no_replace(from.name(), &target, to.name());
     moved
-        .inspect_err(|_| drop(parent_of(to).and_then(|made| remove_empty_folder(work, &made))))
+        .inspect_err(|_| remove_empty_above(work, to))
         .and_then(|()| target.sync())
         .and_then(|()| dir.sync())
         .map_err(|error| work.io("move", from, error))?;
@@ -151,6 +156,12 @@ pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
         }
         Err(error) => Err(work.io("remove", path, error)),
     }
+}
+
+/// Removes the directories above a path, up to one that is not empty or cannot be removed.
+pub fn remove_empty_above(work: &WorkTree, path: &RelPath) {
+    let is_gone = |folder: &RelPath| matches!(remove_empty_folder(work, folder), Ok(true));
+    path.ancestors().take_while(is_gone).for_each(drop);
 }
 
 /// Returns the sorted names of the directories in a directory; none if it does not exist.
@@ -334,7 +345,7 @@ pub fn replace_known(
         return Ok(false);
     }
     sweep(&dir).map_err(failed)?;
-    let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
+    let temporary = temporary_name();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| exchange_known(&dir, &temporary, path.name(), known))
         .and_then(|is_done| {
@@ -390,7 +401,7 @@ pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<boo
     let Some(dir) = open_parent(work, path)? else {
         return Ok(true);
     };
-    let aside = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
+    let aside = temporary_name();
     match dir.rename_no_replace(path.name(), &dir, &aside) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
         done => done.map_err(failed)?,
