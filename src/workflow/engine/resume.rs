@@ -187,7 +187,6 @@ fn reopen(work: &mut Work<'_>, run: &Run, left: &[Conflict]) -> Result<Run> {
     (next.status, next.finished_ms) = (RunStatus::Open, None);
     next.updated_ms = work.context.now_ms.max(next.updated_ms);
     let reopened = work.record(Some(run), next, Change::new("reopen"), true)?;
-    files::remove_failed(&work.tree, &run.workflow)?;
     Ok(reopened.run)
 }
 

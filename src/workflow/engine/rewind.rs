@@ -8,7 +8,6 @@ use crate::model::ObjectId;
 use crate::ops::restore::commands::restore;
 use crate::ops::{Consent, Context, RestoreOptions, RestoreOutcome, TypedWords};
 use crate::store::Store;
-use crate::workflow::documents::files;
 use crate::workflow::engine::transact::{open_imported, with_run};
 use crate::workflow::words::absent;
 use crate::workflow::{Change, Run, RunStatus, Runs, StepOptions, Workflow};
@@ -141,10 +140,7 @@ fn state(context: &Context, shown: &RewindOutcome, before: Run) -> Result<Run> {
         };
         let mut event = Change::new("rewind").noting(before.tip.short());
         event.phase_id = Some(shown.to_phase_id.clone());
-        let outcome = work.record(Some(&run), next, event, true)?;
-        let removed = files::remove_failed(&work.tree, now);
-        work.warn_of("removing the file of the run that had failed", removed);
-        Ok(outcome.run)
+        Ok(work.record(Some(&run), next, event, true)?.run)
     })
 }
 

@@ -262,7 +262,7 @@ impl Run {
 
     /// Whether it is live and has not ended.
     pub fn is_open(&self) -> bool {
-        self.is_live() && self.workflow.status.is_open()
+        self.workflow.is_open()
     }
 }
 
