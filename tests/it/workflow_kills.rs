@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::bench::sandbox::words;
 use crate::bench::{Sandbox, given, strace};
 
+const FILE: &str = ".claude/pipeline-state.json";
 const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
 
 #[test]
@@ -36,7 +37,7 @@ fn kills_in_a_row_lose_nothing_that_was_printed() {
         "{data}"
     );
     let told = sandbox.ok("workflow export --format pipeline").stdout;
-    assert_eq!(sandbox.read(".claude/pipeline-state.json"), told);
+    assert_eq!(sandbox.read(FILE), told);
     for line in ["phase done", "phase start", "phase done", "verify"] {
         sandbox.ok(line);
     }
@@ -125,5 +126,33 @@ fn a_recovery_that_was_killed_leaves_no_failed_file() {
     };
     for calls in ["rename", "unlink,unlinkat", "fsync"] {
         killed_at_each(calls, &begun, "workflow recover r1", &then);
+    }
+}
+
+#[test]
+fn a_restart_that_was_killed_is_done_when_asked_for_again() {
+    let begun = |sandbox: &Sandbox, text: Option<&str>| {
+        sandbox.ok("workflow init --id r1 --profile pipeline --phase one");
+        sandbox.ok("phase start one");
+        text.map(|text| sandbox.write(FILE, text));
+    };
+    let recover = format!("workflow recover {FILE} --take none");
+    for (line, text) in [
+        ("workflow resume --choose restart", None),
+        (&recover, Some("{")),
+    ] {
+        let then = |sandbox: &Sandbox| {
+            let again = sandbox.cmd(line);
+            let data = sandbox.json("workflow list");
+            let live = data["workflows"].as_array().unwrap();
+            let live: Vec<&Value> = live.iter().map(|run| &run["status"]).collect();
+            assert_eq!(live, [&json!("pending")], "{again}");
+            // It may have found that the killed one had written the file of the new run.
+            assert!(
+                again.code == 0 || again.code == 3 && text.is_some(),
+                "{again}"
+            );
+        };
+        killed_at_each("rename", &|sandbox| begun(sandbox, text), line, &then);
     }
 }

@@ -266,7 +266,7 @@ impl Run {
     }
 }
 
-fn matches_name(run: &Run, name: &str) -> bool {
+pub fn matches_name(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
     // Registry files have the project in lower case.
     let project = run_id::snake(&workflow.project);

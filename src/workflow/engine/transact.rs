@@ -21,6 +21,9 @@ use crate::workflow::{
 };
 use crate::worktree::WorkTree;
 
+/// Begins the note of a run that was archived because its file was gone.
+pub const FILE_GONE: &str = "its file is no longer at";
+
 /// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";
 
@@ -224,7 +227,7 @@ fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
     let paths = files::of_run(workflow).map(|(path, _)| path);
     let mut paths = paths.filter(|path| *path != EXECUTION_FILE);
     let gone = paths.find(is_gone).filter(|_| workflow.status.is_open())?;
-    Some(format!("its file is no longer at {gone}"))
+    Some(format!("{FILE_GONE} {gone}"))
 }
 
 fn event(verb: &str, file: &OnDisk) -> Change {
