@@ -152,6 +152,25 @@ fn an_end_that_fails_at_the_second_file_leaves_the_first_one() {
 }
 
 #[test]
+fn what_can_be_read_is_answered_while_a_file_cannot_be_moved() {
+    given!(if strace::available());
+    let (sandbox, restart) = (begun("pipeline"), "workflow resume --choose restart");
+    let folder = sandbox.path(".claude");
+    let stuck = |when: &str, line: &str| {
+        strace::failing_at_path(&sandbox, &folder, "renameat2", "EACCES", when, &words(line))
+    };
+    // The file is written first.
+    stuck("2+", restart).code(1);
+    for line in ["list --all", "status r1", "show r1"] {
+        let run = stuck("1+", &format!("workflow {line} --json")).success();
+        assert_eq!(run.warning_codes(), ["bookkeeping"], "{run}");
+    }
+    stuck("1+", "workflow init --profile pipeline --phase a").code(1);
+    sandbox.ok(restart);
+    assert_eq!(sandbox.json("workflow show")["status"], "pending");
+}
+
+#[test]
 fn what_is_said_to_be_unchanged_is_and_a_checkpoint_that_was_made_is_named() {
     given!(if strace::available());
     let recover = format!("workflow recover {PIPELINE} --take state");

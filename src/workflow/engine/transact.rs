@@ -71,9 +71,14 @@ pub fn open_imported(context: &Context) -> Result<(Store, Vec<Conflict>)> {
     } else {
         Some(Vec::new())
     };
-    let conflicts = match looked {
-        Some(conflicts) => conflicts,
-        None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
+    let conflicts = if let Some(conflicts) = looked {
+        conflicts
+    } else {
+        let mut work = Work::begin(context, &store, &StepOptions::default())?;
+        // What can be read is answered, whatever is in the way of the files.
+        let finished = finish_prepared(&mut work);
+        let is_finished = work.warn_of("moving the files of the run that has ended", finished);
+        is_finished.map_or(Ok(Vec::new()), |()| sync(&mut work))?
     };
     Ok((store, conflicts))
 }
