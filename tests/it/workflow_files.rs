@@ -214,3 +214,17 @@ fn what_is_said_to_be_unchanged_is_and_a_checkpoint_that_was_made_is_named() {
         }
     }
 }
+
+#[test]
+fn a_purge_takes_folders_along_that_are_empty() {
+    for (profile, is_left) in [("registry", false), ("phases", false), ("pipeline", true)] {
+        for end in ["--abandon", "--delete"] {
+            let sandbox = begun(profile);
+            sandbox.ok(format!("workflow end r1 {end}"));
+            sandbox.ok("workflow end r1 --purge --yes");
+            let left = [".claude", "memory"].map(|folder| sandbox.exists(folder));
+            assert_eq!(left, [is_left, false], "{profile} {end}");
+            assert!(!sandbox.exists(".claude/.archive"), "{profile} {end}");
+        }
+    }
+}

@@ -287,6 +287,20 @@ fn copy(tree: &WorkTree, path: &str, bytes: &[u8], now_ms: i64) -> Result<String
     Ok(to)
 }
 
+/// Removes the folders for the files of runs that are empty.
+pub fn remove_empty_folders(tree: &WorkTree) {
+    let folders = [
+        registry::FAILED,
+        registry::FOLDER,
+        pipeline::ARCHIVE,
+        phases::ARCHIVE,
+    ];
+    let inside = folders.map(|folder| rel(folder).join(b"file"));
+    for path in inside.into_iter().chain([rel(PHASE_FILE)]) {
+        state_file::remove_empty_above(tree, &path);
+    }
+}
+
 /// Removes failed files of runs that ended before a time, if they are as recorded.
 ///
 /// # Errors
