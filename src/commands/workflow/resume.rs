@@ -373,7 +373,12 @@ impl Text for RecoverOutcome {
                 }
                 _ => format!("Put {path} aside"),
             };
-            outln!(out, "{done}; what it said is kept as {kept}.");
+            let said = self.link_to.as_ref().map(|to| {
+                let to = escape(to);
+                format!("it was a link to {to}, and the link")
+            });
+            let said = said.as_deref().unwrap_or("what it said");
+            outln!(out, "{done}; {said} is kept as {kept}.");
         }
         if let Some(id) = &self.started {
             outln!(out, "Started {id}; the old run was archived");

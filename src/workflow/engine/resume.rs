@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::{CommandWords, Result, Sentence};
 use crate::model::json::TimeText;
 use crate::ops::Context;
-use crate::workflow::documents::files;
+use crate::workflow::documents::{files, rel};
 use crate::workflow::engine::init::{STARTED_FRESH, half_restarted, make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::transact::{FILE_GONE, choose, require_store, with_run, with_store};
@@ -20,6 +20,7 @@ use crate::workflow::{
     Change, Chosen, Conflict, Phase, Profile, Run, RunStatus, Runs, Start, Status, StepOptions,
     Work,
 };
+use crate::worktree::files::state_file;
 
 /// A run that was resumed; what was seen of it is from before, but for the next step.
 #[derive(Serialize, JsonSchema)]
@@ -178,6 +179,9 @@ pub struct RecoverOutcome {
     pub file: Option<String>,
     /// Archive path of the file.
     pub put_aside: Option<String>,
+    /// Target of the link that was in place of the file.
+    #[serde(skip)]
+    pub link_to: Option<String>,
     /// Id of the run that was begun instead.
     pub started: Option<String>,
     /// Side that won.
@@ -271,6 +275,7 @@ pub fn resolve_conflict(context: &Context, named: &str, take: Take) -> Result<Re
         let path = &*conflict.file;
         let mut runs = Runs::live(&store)?.runs.into_iter();
         let run = runs.find(|run| conflict.concerns(&run.workflow));
+        outcome.link_to = state_file::link_target(&work.tree, &rel(path));
         let now_ms = context.now_ms;
         if take == Take::State {
             let run = run.ok_or_else(|| conflict.problem())?;

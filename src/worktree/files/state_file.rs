@@ -164,6 +164,12 @@ pub fn remove_empty_above(work: &WorkTree, path: &RelPath) {
     path.ancestors().take_while(is_gone).for_each(drop);
 }
 
+/// Returns the target of a symlink, if there is one at a path.
+pub fn link_target(work: &WorkTree, path: &RelPath) -> Option<String> {
+    let text = open_parent(work, path).ok()??.read_link(path.name()).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
 /// Returns the sorted names of the directories in a directory; none if it does not exist.
 ///
 /// # Errors
