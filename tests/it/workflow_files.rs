@@ -228,3 +228,19 @@ fn a_purge_takes_folders_along_that_are_empty() {
         }
     }
 }
+
+#[test]
+fn a_rewind_keeps_what_was_added_to_the_file_since() {
+    for (profile, path) in [("pipeline", PIPELINE), ("phases", PHASES)] {
+        let sandbox = begun(profile);
+        let mut file = sandbox.json_of(path);
+        file["mine"] = json!({ "kept": 1 });
+        sandbox.write(path, file.to_string());
+        sandbox.ok("phase progress half");
+        sandbox.ok("workflow rewind a --state --yes");
+        let file = sandbox.json_of(path);
+        assert_eq!(file["mine"], json!({ "kept": 1 }), "{file}");
+        assert!(!file.to_string().contains("half"), "{file}");
+        sandbox.ok("phase start a");
+    }
+}

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::{Code, Result, Sentence};
 use crate::model::ObjectId;
@@ -125,8 +126,16 @@ fn state(context: &Context, shown: &RewindOutcome, before: Run) -> Result<Run> {
     of_run.expect = Some(shown.run.tip.to_hex());
     with_run(context, &of_run, |work, run| {
         let (now, mut next) = (&run.workflow, before.workflow);
-        // A file that came later stays, without what it said.
+        // A file that came later stays, without what it said; a field that did stays in its file.
         let mut documents = now.documents.clone();
+        for (path, old) in &mut next.documents {
+            let since = documents.get(path).and_then(Value::as_object);
+            for (key, value) in since.into_iter().flatten() {
+                if let Some(old) = old.as_object_mut() {
+                    old.entry(key.as_str()).or_insert_with(|| value.clone());
+                }
+            }
+        }
         documents.append(&mut next.documents);
         next = Workflow {
             documents,
