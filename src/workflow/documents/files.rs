@@ -218,11 +218,12 @@ fn put_one_away(
     let (path, to) = (rel(path), is_moved.then(|| rel(&to)));
     match &to {
         None => drop(remove_known(tree, &path, &bytes)?),
-        Some(to) if is_recorded => {
-            state_file::remove(tree, to)?;
+        Some(to) => {
+            if is_recorded {
+                state_file::remove(tree, to)?;
+            }
             state_file::move_known(tree, &path, to, &bytes)?;
         }
-        Some(to) => drop(state_file::move_to(tree, &path, to)?),
     }
     let (was, is) = (Some(bytes), None);
     Ok(Some(Changed { path, was, is, to }))

@@ -94,21 +94,8 @@ pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     Ok(true)
 }
 
-/// Moves a file to a path that must be free; returns `false` if the file does not exist.
-///
-/// # Errors
-/// As [`replace`] and [`remove`].
-pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
-    let Some(dir) = open_parent(work, from)? else {
-        return Ok(false);
-    };
-    if stat_regular(work, &dir, from)?.is_none() {
-        return Ok(false);
-    }
-    move_any(work, from, to)
-}
-
-/// As [`move_to`], for any kind of entry; a symlink is moved itself.
+/// Moves what is at a path, of any kind, to one that must be free; a symlink is moved itself. Returns
+/// `false` if there is nothing.
 ///
 /// # Errors
 /// As [`replace`].
@@ -469,9 +456,9 @@ mod tests {
         }
         assert_eq!(list(&work, &path("d")).unwrap(), ["a", "b"]);
         assert!(list(&work, &path("none")).unwrap().is_empty());
-        assert!(move_to(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
-        assert!(!move_to(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
-        move_to(&work, &path("d/b"), &path("failed/deep/a")).unwrap_err();
+        assert!(move_any(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
+        assert!(!move_any(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
+        move_any(&work, &path("d/b"), &path("failed/deep/a")).unwrap_err();
         assert!(remove(&work, &path("d/b")).unwrap() && !remove(&work, &path("d/b")).unwrap());
         assert!(!remove(&work, &path("none/b")).unwrap());
         assert!(temp.path().join("failed/deep/a").exists());
@@ -486,10 +473,12 @@ mod tests {
             read(&work, &place).unwrap_err();
             replace(&work, &place, b"x").unwrap_err();
             remove(&work, &place).unwrap_err();
-            move_to(&work, &place, &path("moved")).unwrap_err();
+        }
+        for place in ["away/f", "away/new", "link/x"].map(path) {
+            move_any(&work, &place, &path("moved")).unwrap_err();
         }
         replace(&work, &path("ours"), b"x").unwrap();
-        move_to(&work, &path("ours"), &path("away/ours")).unwrap_err();
+        move_any(&work, &path("ours"), &path("away/ours")).unwrap_err();
         assert_eq!(std::fs::read(outside.join("f")).unwrap(), b"theirs");
         assert_eq!(names_in(&outside), 1);
         assert!(root.join("ours").exists());
