@@ -1,11 +1,24 @@
 //! What is in the place of the files of runs; `stories/workflow_files.md` has the rest.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::bench::sandbox::words;
 use crate::bench::{Sandbox, given, os, strace};
 
 const PHASES: &str = "memory/state/phase.json";
 const PIPELINE: &str = ".claude/pipeline-state.json";
+
+/// A run with a phase under way.
+fn begun(profile: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "hi");
+    let phases = "--phase a --phase b:B:a --phase c";
+    sandbox.ok(format!(
+        "workflow init --id r1 --profile {profile} {phases}"
+    ));
+    sandbox.ok("phase start a");
+    sandbox
+}
 
 #[cfg(unix)]
 #[test]
@@ -133,6 +146,101 @@ fn an_end_that_fails_at_the_second_file_leaves_the_first_one() {
             before,
             "{mode}"
         );
+        assert!(!sandbox.exists("memory/state/.archive"), "{mode}");
         sandbox.run(&end).success();
+    }
+}
+
+#[test]
+fn what_can_be_read_is_answered_while_a_file_cannot_be_moved() {
+    given!(if strace::available());
+    let (sandbox, restart) = (begun("pipeline"), "workflow resume --choose restart");
+    let folder = sandbox.path(".claude");
+    let stuck = |when: &str, line: &str| {
+        strace::failing_at_path(&sandbox, &folder, "renameat2", "EACCES", when, &words(line))
+    };
+    // The file is written first.
+    stuck("2+", restart).code(1);
+    for line in ["list --all", "status r1", "show r1"] {
+        let run = stuck("1+", &format!("workflow {line} --json")).success();
+        assert_eq!(run.warning_codes(), ["bookkeeping"], "{run}");
+    }
+    stuck("1+", "workflow init --profile pipeline --phase a").code(1);
+    sandbox.ok(restart);
+    assert_eq!(sandbox.json("workflow show")["status"], "pending");
+}
+
+#[test]
+fn what_is_said_to_be_unchanged_is_and_a_checkpoint_that_was_made_is_named() {
+    given!(if strace::available());
+    let recover = format!("workflow recover {PIPELINE} --take state");
+    for (profile, folder, line) in [
+        ("pipeline", ".claude", "phase done"),
+        ("pipeline", ".claude", "workflow end r1"),
+        ("pipeline", ".claude", &recover),
+        ("phases", "memory/state", "phase done --force"),
+    ] {
+        for nth in 1.. {
+            let sandbox = begun(profile);
+            match line {
+                "phase done --force" => {
+                    sandbox.ok("task add t");
+                }
+                "phase done" => {
+                    sandbox.write("f", "2");
+                }
+                "workflow end r1" => {}
+                _ => {
+                    sandbox.write(PIPELINE, "{");
+                }
+            }
+            let (tree, listed) = (sandbox.tree(), sandbox.listed().len());
+            let (folder, when) = (sandbox.path(folder), nth.to_string());
+            let calls = "renameat2,renameat,rename";
+            let run =
+                strace::failing_at_path(&sandbox, &folder, calls, "EACCES", &when, &words(line));
+            if !strace::has_struck(&sandbox) {
+                assert!(nth > 1, "{run}");
+                break;
+            }
+            if run.code != 0 {
+                assert!(sandbox.tree() == tree, "{line} at {nth}\n{run}");
+                let made = &sandbox.listed()[..];
+                let is_named = |one: &Value| run.stderr.contains(one["short"].as_str().unwrap());
+                assert_eq!(made.len() > listed, made.iter().any(is_named), "{run}");
+                let is_more = run.stderr.contains("nothing more was changed");
+                assert_eq!(made.len() > listed, is_more, "{run}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_purge_takes_folders_along_that_are_empty() {
+    for (profile, is_left) in [("registry", false), ("phases", false), ("pipeline", true)] {
+        for end in ["--abandon", "--delete"] {
+            let sandbox = begun(profile);
+            sandbox.ok(format!("workflow end r1 {end}"));
+            sandbox.ok("workflow end r1 --purge --yes");
+            let left = [".claude", "memory"].map(|folder| sandbox.exists(folder));
+            assert_eq!(left, [is_left, false], "{profile} {end}");
+            assert!(!sandbox.exists(".claude/.archive"), "{profile} {end}");
+        }
+    }
+}
+
+#[test]
+fn a_rewind_keeps_what_was_added_to_the_file_since() {
+    for (profile, path) in [("pipeline", PIPELINE), ("phases", PHASES)] {
+        let sandbox = begun(profile);
+        let mut file = sandbox.json_of(path);
+        file["mine"] = json!({ "kept": 1 });
+        sandbox.write(path, file.to_string());
+        sandbox.ok("phase progress half");
+        sandbox.ok("workflow rewind a --state --yes");
+        let file = sandbox.json_of(path);
+        assert_eq!(file["mine"], json!({ "kept": 1 }), "{file}");
+        assert!(!file.to_string().contains("half"), "{file}");
+        sandbox.ok("phase start a");
     }
 }

@@ -66,8 +66,17 @@ impl WorkflowCall<'_> {
         if let Some(settled) = self.settle_first(args)? {
             return Ok(Either::First(settled));
         }
-        let status = report::status(context, args.run.as_deref(), View::Whole)?;
-        op::check_open(&status)?;
+        let named = args.run.as_deref();
+        let status = report::status(context, named, View::Whole);
+        let open = status.and_then(|status| op::check_open(&status).map(|()| status));
+        if let (Err(why), Some(word)) = (&open, &args.choose)
+            && why.is_of_run()
+            && let Some(mut again) = op::restart_again(context, named, word)?
+        {
+            with_place(&mut again.status, &cmd.printer.place);
+            return Ok(Either::Second(again));
+        }
+        let status = open?;
         let question = Question {
             call: self,
             status: &status,
@@ -364,10 +373,17 @@ impl Text for RecoverOutcome {
                 }
                 _ => format!("Put {path} aside"),
             };
-            outln!(out, "{done}; what it said is kept as {kept}.");
-            if let Some(id) = &self.started {
-                outln!(out, "Started {id}; the old run was archived");
-            }
+            let said = self.link_to.as_ref().map(|to| {
+                let to = escape(to);
+                format!("it was a link to {to}, and the link")
+            });
+            let said = said.as_deref().unwrap_or("what it said");
+            outln!(out, "{done}; {said} is kept as {kept}.");
+        }
+        if let Some(id) = &self.started {
+            outln!(out, "Started {id}; the old run was archived");
+        }
+        if self.take.is_some() {
             return;
         }
         let id = self.run.as_ref().map(|run| run.workflow.named());

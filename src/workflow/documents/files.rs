@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::base::json::parse;
 use crate::base::time::utc_compact;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::RelPath;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::ops::{Context, Warning};
@@ -35,29 +35,71 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
     })
 }
 
+/// A file that was written, moved or removed.
+struct Changed {
+    path: RelPath,
+    was: Option<Vec<u8>>,
+    is: Option<Vec<u8>>,
+    /// Where it was moved.
+    to: Option<RelPath>,
+}
+
+/// Changes files, one after the other; if one fails, those before it are as they were.
+fn change_each<T>(
+    tree: &WorkTree,
+    mut files: impl Iterator<Item = T>,
+    change: impl Fn(T) -> Result<Option<Changed>>,
+) -> Result<()> {
+    let mut changed = Vec::new();
+    let done = files.try_for_each(|file| {
+        changed.extend(change(file)?);
+        Ok(())
+    });
+    done.inspect_err(|_| {
+        for Changed { path, was, is, to } in changed.iter().rev() {
+            let is_back = match (was, is) {
+                (Some(was), is) => replace_known(tree, path, is.as_deref(), was),
+                (None, is) => remove_known(tree, path, is.as_deref().unwrap_or_default()),
+            };
+            if let (Ok(true), Some(to)) = (is_back, to) {
+                take_back(tree, to);
+            }
+        }
+    })
+}
+
+/// Removes a file that is elsewhere too, and the folders that are empty without it.
+fn take_back(tree: &WorkTree, path: &RelPath) {
+    let _ = state_file::remove(tree, path);
+    state_file::remove_empty_above(tree, path);
+}
+
 /// Writes the files of the next state, each atomically and only if it says what its `known` document
 /// says.
 ///
 /// # Errors
-/// A file cannot be written, or was edited meanwhile; the next command reads what was written.
+/// A file cannot be written, or was edited meanwhile; those before it are back.
 pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) -> Result<()> {
-    for (path, value) in of_run(next) {
-        let bytes = state_file::read(tree, &rel(path))?;
-        let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
-        let is_known = present
-            .as_ref()
-            .is_some_and(|it| known.get(path) == Some(it));
-        let has_gone = bytes.is_none() && fate(next, path, Leaving::Ended) != Fate::Stays;
-        let is_written = has_gone
-            || present.as_ref() == Some(value)
-            || (bytes.is_none() || is_known)
-                && replace_known(tree, &rel(path), bytes.as_deref(), render(value).as_bytes())?;
-        if !is_written {
-            let what = format!("{path} was changed by another process");
-            return Err(words::moved_on(what));
+    change_each(tree, of_run(next), |(name, value)| {
+        let path = rel(name);
+        let was = state_file::read(tree, &path)?;
+        let present = was.as_deref().and_then(|bytes| parse(bytes).ok());
+        let has_gone = was.is_none() && fate(next, name, Leaving::Ended) != Fate::Stays;
+        if has_gone || present.as_ref() == Some(value) {
+            return Ok(None);
         }
-    }
-    Ok(())
+        let is = render(value).into_bytes();
+        let is_known = was.is_none() || present.is_some() && known.get(name) == present.as_ref();
+        if !is_known || !replace_known(tree, &path, was.as_deref(), &is)? {
+            return Err(changed_by_other(name));
+        }
+        let (is, to) = (Some(is), None);
+        Ok(Some(Changed { path, was, is, to }))
+    })
+}
+
+fn changed_by_other(path: &str) -> Error {
+    words::moved_on(format!("{path} was changed by another process"))
 }
 
 /// Writes the schema of the pipeline state, if the project has none.
@@ -146,27 +188,18 @@ fn archived(tree: &WorkTree, run: Option<&str>, path: &str, now_ms: i64) -> Stri
 /// A file cannot be moved; those before it are back.
 pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64) -> Result<()> {
     let leaves = |path: &str| fate(workflow, path, why) != Fate::Stays;
-    let mut files = of_run(workflow).filter(|(path, _)| leaves(path));
-    let mut gone = Vec::new();
-    let done = files.try_for_each(|(path, value)| {
-        gone.extend(put_one_away(tree, workflow, (path, value), why, now_ms)?);
-        Ok(())
-    });
-    done.inspect_err(|_| {
-        for (from, bytes) in gone.iter().rev() {
-            let _ = replace_known(tree, from, None, bytes);
-        }
-    })
+    let files = of_run(workflow).filter(|(path, _)| leaves(path));
+    let put = |file| put_one_away(tree, workflow, file, why, now_ms);
+    change_each(tree, files, put)
 }
 
-/// Returns the path and the bytes of a file that is archived or removed now.
 fn put_one_away(
     tree: &WorkTree,
     workflow: &Workflow,
     (path, value): (&String, &Value),
     why: Leaving,
     now_ms: i64,
-) -> Result<Option<(RelPath, Vec<u8>)>> {
+) -> Result<Option<Changed>> {
     let Some(bytes) = state_file::read(tree, &rel(path))? else {
         return Ok(None);
     };
@@ -181,16 +214,19 @@ fn put_one_away(
     let failed =
         registry::failed_path(path).filter(|failed| why != Leaving::Deleted && is_for_ours(failed));
     let to = failed.unwrap_or_else(|| archived(tree, Some(&workflow.id), path, now_ms));
-    let (from, to) = (rel(path), rel(&to));
-    match fate(workflow, path, why) {
-        Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
-        _ if is_recorded => {
-            state_file::remove(tree, &to)?;
-            state_file::move_known(tree, &from, &to, &bytes)?;
+    let is_moved = !is_recorded || fate(workflow, path, why) != Fate::Removed;
+    let (path, to) = (rel(path), is_moved.then(|| rel(&to)));
+    match &to {
+        None => drop(remove_known(tree, &path, &bytes)?),
+        Some(to) => {
+            if is_recorded {
+                state_file::remove(tree, to)?;
+            }
+            state_file::move_known(tree, &path, to, &bytes)?;
         }
-        _ => drop(state_file::move_to(tree, &from, &to)?),
     }
-    Ok(Some((from, bytes)))
+    let (was, is) = (Some(bytes), None);
+    Ok(Some(Changed { path, was, is, to }))
 }
 
 /// Archives a file that is malformed or of another run, which may be the only record, and returns
@@ -215,13 +251,11 @@ pub fn replace(tree: &WorkTree, workflow: &Workflow, path: &str, now_ms: i64) ->
     let document = of_run(workflow).find(|(known, _)| *known == path);
     let found = state_file::read(tree, &rel(path)).ok().flatten();
     let aside = if let (Some((_, value)), Some(bytes)) = (document, found) {
-        let to = archived(tree, None, path, now_ms);
-        state_file::replace(tree, &rel(&to), &bytes)?;
+        let to = copy(tree, path, &bytes, now_ms)?;
         let text = render(value);
-        if !replace_known(tree, &rel(path), Some(&bytes), text.as_bytes())? {
-            return Err(words::moved_on(format!(
-                "{path} was changed by another process"
-            )));
+        let written = replace_known(tree, &rel(path), Some(&bytes), text.as_bytes());
+        if !written.inspect_err(|_| take_back(tree, &rel(&to)))? {
+            return Err(changed_by_other(path));
         }
         to
     } else {
@@ -237,9 +271,35 @@ pub fn replace(tree: &WorkTree, workflow: &Workflow, path: &str, now_ms: i64) ->
 /// The file cannot be read, or the copy not be written.
 pub fn copy_aside(tree: &WorkTree, path: &str, now_ms: i64) -> Result<String> {
     let bytes = state_file::read(tree, &rel(path))?.unwrap_or_default();
+    copy(tree, path, &bytes, now_ms)
+}
+
+/// Writes into the archive what a file says; beside the file first, where a killed process may leave it.
+fn copy(tree: &WorkTree, path: &str, bytes: &[u8], now_ms: i64) -> Result<String> {
     let to = archived(tree, None, path, now_ms);
-    state_file::replace(tree, &rel(&to), &bytes)?;
+    let beside = rel(path).parent().unwrap_or_default();
+    let beside = beside.join(&state_file::temporary_name());
+    let made = state_file::replace(tree, &beside, bytes);
+    made.and_then(|()| state_file::move_any(tree, &beside, &rel(&to)))
+        .inspect_err(|_| {
+            take_back(tree, &beside);
+            take_back(tree, &rel(&to));
+        })?;
     Ok(to)
+}
+
+/// Removes the folders for the files of runs that are empty.
+pub fn remove_empty_folders(tree: &WorkTree) {
+    let folders = [
+        registry::FAILED,
+        registry::FOLDER,
+        pipeline::ARCHIVE,
+        phases::ARCHIVE,
+    ];
+    let inside = folders.map(|folder| rel(folder).join(b"file"));
+    for path in inside.into_iter().chain([rel(PHASE_FILE)]) {
+        state_file::remove_empty_above(tree, &path);
+    }
 }
 
 /// Removes failed files of runs that ended before a time, if they are as recorded.

@@ -75,10 +75,9 @@ pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
 
 /// Removes what killed processes left beside the files. The caller has the lock.
 pub fn sweep(tree: &WorkTree) {
-    let folders = FIXED_PATHS.map(|path| rel(path).parent().unwrap_or_default());
-    let others = [registry::FOLDER, registry::FAILED].map(rel);
-    let archived = archive_folders(tree).into_iter().map(|path| rel(&path));
-    for folder in folders.into_iter().chain(others).chain(archived) {
+    let files = FIXED_PATHS.into_iter().chain([pipeline::SCHEMA_FILE]);
+    let folders = files.map(|path| rel(path).parent().unwrap_or_default());
+    for folder in folders.chain([registry::FOLDER, registry::FAILED].map(rel)) {
         state_file::sweep_folder(tree, &folder);
     }
 }

@@ -67,6 +67,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
         if mode.purge {
             outcome.removed_paths = files::remove_archives(&work.tree, &id)?;
             work.session.locked.delete_workflow(&id)?;
+            files::remove_empty_folders(&work.tree);
             outcome.purged.push(id);
             return Ok(outcome);
         }

@@ -9,10 +9,12 @@ use crate::error::{Error, Result, Sentence};
 use crate::model::run_id;
 use crate::ops::open_store::open_usable;
 use crate::ops::{Context, Warning};
+use crate::store::{Store, Transition};
 use crate::workflow::documents::conflict::all_in_words;
 use crate::workflow::documents::files;
 use crate::workflow::documents::read_value;
 use crate::workflow::engine::end;
+use crate::workflow::engine::runs::matches_name;
 use crate::workflow::engine::transact::{finish_prepared, with_store};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::workflow::EXECUTION_FILE;
@@ -24,6 +26,8 @@ use crate::workflow::{
 use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
+/// Why a run was given up whose plan begins again.
+pub const STARTED_FRESH: &str = "started fresh";
 
 /// Start a run
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -202,6 +206,29 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
     }
 }
 
+/// Returns the run that was archived for one of these reasons, if no run began since: the process that
+/// was to begin its plan again was killed.
+///
+/// # Errors
+/// The refs cannot be read.
+pub fn half_restarted(store: &Store, named: Option<&str>, whys: &[&str]) -> Result<Option<Run>> {
+    let all = Runs::all(store)?.runs;
+    let is_it = |run: &&Run| {
+        let (of, line) = (&run.workflow, store.workflow_line(run.tip, 1).transitions);
+        let is_named = |name| matches_name(run, name) || of.documents.contains_key(name);
+        let is_last = |end_ms| {
+            let mut others = all.iter().map(|other| &other.workflow);
+            others.all(|other| other.id == of.id || other.created_ms < end_ms)
+        };
+        let is_left = |end: &Transition| {
+            let why = Change::read(&end.message).note.unwrap_or_default();
+            whys.iter().any(|known| why.starts_with(known)) && is_last(end.time_ms)
+        };
+        !run.is_live() && named.is_none_or(is_named) && line.first().is_some_and(is_left)
+    };
+    Ok(all.iter().find(is_it).cloned())
+}
+
 /// Begins the plan of a run again. The old run, which may be the only record of what was done, is
 /// archived first.
 ///
@@ -226,7 +253,9 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         phase.reset();
         (phase.attempts, phase.before_id) = (0, None);
     }
-    work.abandon(run, "started fresh")?;
+    if run.is_live() {
+        work.abandon(run, STARTED_FRESH)?;
+    }
     let event = Change::new("init").noting(old.id.clone());
     let begun = finish_prepared(work).and_then(|()| work.record(None, next, event, true));
     begun.map_err(|why| {

@@ -291,6 +291,11 @@ impl Work<'_> {
         let automatic = CreateOptions::automatic(reason, &run.workflow.kind)?;
         let options = CreateOptions { dedup, ..automatic };
         let outcome = create_in(context, &mut self.session, &options)?;
+        let made = outcome
+            .checkpoint
+            .as_ref()
+            .filter(|_| outcome.skipped.is_none());
+        self.made = made.map(|checkpoint| checkpoint.id.short());
         let mut warnings = outcome.warnings;
         if outcome.skipped.is_none() && context.settings.auto_prune {
             // The transitions merge packs themselves.

@@ -7,18 +7,20 @@ use serde::Serialize;
 use crate::error::{CommandWords, Result, Sentence};
 use crate::model::json::TimeText;
 use crate::ops::Context;
-use crate::workflow::documents::files;
-use crate::workflow::engine::init::{make_room, start_fresh};
+use crate::workflow::documents::{files, rel};
+use crate::workflow::engine::init::{STARTED_FRESH, half_restarted, make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::phase;
-use crate::workflow::engine::transact::{choose, require_store, with_run, with_store};
+use crate::workflow::engine::transact::{FILE_GONE, choose, require_store, with_run, with_store};
+use crate::workflow::engine::{phase, report};
 use crate::workflow::rules::advice;
+use crate::workflow::rules::dialog::Dialog;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::words::absent;
 use crate::workflow::{
     Change, Chosen, Conflict, Phase, Profile, Run, RunStatus, Runs, Start, Status, StepOptions,
     Work,
 };
+use crate::worktree::files::state_file;
 
 /// A run that was resumed; what was seen of it is from before, but for the next step.
 #[derive(Serialize, JsonSchema)]
@@ -96,6 +98,39 @@ pub fn resume(
     })
 }
 
+/// Begins the plan again of a run whose restart was killed halfway; `None` if there is none, or if
+/// `word` is no answer that asks for a restart.
+///
+/// # Errors
+/// As [`resume`].
+pub fn restart_again(
+    context: &Context,
+    named: Option<&str>,
+    word: &str,
+) -> Result<Option<ResumeOutcome>> {
+    let store = require_store(context)?;
+    let find = || {
+        let asks = |run: &Run| Dialog::first(&run.workflow).understand(word);
+        let found = half_restarted(&store, named, &[STARTED_FRESH]);
+        found.map(|found| found.filter(|run| asks(run) == Some(Chosen::StartedFresh)))
+    };
+    if find()?.is_none() {
+        return Ok(None);
+    }
+    with_store(context, &store, &StepOptions::default(), |work, left| {
+        let Some(run) = find()? else {
+            return Ok(None);
+        };
+        make_room(work, &run.workflow, &left)?;
+        Ok(Some(ResumeOutcome {
+            done: Chosen::StartedFresh,
+            recovered: Vec::new(),
+            last_activity_at: TimeText::new(run.workflow.updated_ms),
+            status: report::of_run(context, start_fresh(work, &run)?.run)?,
+        }))
+    })
+}
+
 /// Makes the running phases pending again, with their progress notes, and starts the picked one.
 fn pick(work: &mut Work<'_>, mut run: Run, id: &str) -> Result<Run> {
     let start = Start {
@@ -144,6 +179,9 @@ pub struct RecoverOutcome {
     pub file: Option<String>,
     /// Archive path of the file.
     pub put_aside: Option<String>,
+    /// Target of the link that was in place of the file.
+    #[serde(skip)]
+    pub link_to: Option<String>,
     /// Id of the run that was begun instead.
     pub started: Option<String>,
     /// Side that won.
@@ -187,7 +225,6 @@ fn reopen(work: &mut Work<'_>, run: &Run, left: &[Conflict]) -> Result<Run> {
     (next.status, next.finished_ms) = (RunStatus::Open, None);
     next.updated_ms = work.context.now_ms.max(next.updated_ms);
     let reopened = work.record(Some(run), next, Change::new("reopen"), true)?;
-    files::remove_failed(&work.tree, &run.workflow)?;
     Ok(reopened.run)
 }
 
@@ -217,18 +254,28 @@ pub fn resolve_conflict(context: &Context, named: &str, take: Take) -> Result<Re
     with_store(context, &store, &options, |work, conflicts| {
         let mut conflicts = conflicts.iter();
         let conflict = conflicts.find(|conflict| conflict.is_named(named));
-        let conflict = conflict.ok_or_else(|| {
-            absent("nothing_to_settle", format!("{named} needs no decision"))
-                .next(Sentence::command(CommandWords::new(["workflow", "status"])))
-        })?;
-        let path = &*conflict.file;
-        let mut runs = Runs::live(&store)?.runs.into_iter();
-        let run = runs.find(|run| conflict.concerns(&run.workflow));
         let mut outcome = RecoverOutcome {
-            file: Some(path.to_owned()),
+            file: conflict.map(|conflict| conflict.file.clone()),
             take: Some(take),
             ..RecoverOutcome::default()
         };
+        let Some(conflict) = conflict else {
+            // A killed process had put the file aside.
+            let half_done = half_restarted(&store, Some(named), &[STARTED_FRESH, FILE_GONE])?;
+            let half_done = half_done.filter(|run| {
+                take == Take::None && run.workflow.profile != Some(Profile::Registry)
+            });
+            let run = half_done.ok_or_else(|| {
+                absent("nothing_to_settle", format!("{named} needs no decision"))
+                    .next(Sentence::command(CommandWords::new(["workflow", "status"])))
+            })?;
+            outcome.started = Some(start_fresh(work, &run)?.run.workflow.id);
+            return Ok(outcome);
+        };
+        let path = &*conflict.file;
+        let mut runs = Runs::live(&store)?.runs.into_iter();
+        let run = runs.find(|run| conflict.concerns(&run.workflow));
+        outcome.link_to = state_file::link_target(&work.tree, &rel(path));
         let now_ms = context.now_ms;
         if take == Take::State {
             let run = run.ok_or_else(|| conflict.problem())?;

@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::{Code, Result, Sentence};
 use crate::model::ObjectId;
 use crate::ops::restore::commands::restore;
 use crate::ops::{Consent, Context, RestoreOptions, RestoreOutcome, TypedWords};
 use crate::store::Store;
-use crate::workflow::documents::files;
 use crate::workflow::engine::transact::{open_imported, with_run};
 use crate::workflow::words::absent;
 use crate::workflow::{Change, Run, RunStatus, Runs, StepOptions, Workflow};
@@ -126,8 +126,16 @@ fn state(context: &Context, shown: &RewindOutcome, before: Run) -> Result<Run> {
     of_run.expect = Some(shown.run.tip.to_hex());
     with_run(context, &of_run, |work, run| {
         let (now, mut next) = (&run.workflow, before.workflow);
-        // A file that came later stays, without what it said.
+        // A file that came later stays, without what it said; a field that did stays in its file.
         let mut documents = now.documents.clone();
+        for (path, old) in &mut next.documents {
+            let since = documents.get(path).and_then(Value::as_object);
+            for (key, value) in since.into_iter().flatten() {
+                if let Some(old) = old.as_object_mut() {
+                    old.entry(key.as_str()).or_insert_with(|| value.clone());
+                }
+            }
+        }
         documents.append(&mut next.documents);
         next = Workflow {
             documents,
@@ -141,10 +149,7 @@ fn state(context: &Context, shown: &RewindOutcome, before: Run) -> Result<Run> {
         };
         let mut event = Change::new("rewind").noting(before.tip.short());
         event.phase_id = Some(shown.to_phase_id.clone());
-        let outcome = work.record(Some(&run), next, event, true)?;
-        let removed = files::remove_failed(&work.tree, now);
-        work.warn_of("removing the file of the run that had failed", removed);
-        Ok(outcome.run)
+        Ok(work.record(Some(&run), next, event, true)?.run)
     })
 }
 

@@ -262,11 +262,11 @@ impl Run {
 
     /// Whether it is live and has not ended.
     pub fn is_open(&self) -> bool {
-        self.is_live() && self.workflow.status.is_open()
+        self.workflow.is_open()
     }
 }
 
-fn matches_name(run: &Run, name: &str) -> bool {
+pub fn matches_name(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
     // Registry files have the project in lower case.
     let project = run_id::snake(&workflow.project);

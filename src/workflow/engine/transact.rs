@@ -1,6 +1,8 @@
 //! What every command does first: it brings runs and their files together, so that what was done by
 //! hand counts. Then the run to change is chosen.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::error::Result;
@@ -18,6 +20,9 @@ use crate::workflow::{
     Work, Workflow,
 };
 use crate::worktree::WorkTree;
+
+/// Begins the note of a run that was archived because its file was gone.
+pub const FILE_GONE: &str = "its file is no longer at";
 
 /// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";
@@ -66,9 +71,14 @@ pub fn open_imported(context: &Context) -> Result<(Store, Vec<Conflict>)> {
     } else {
         Some(Vec::new())
     };
-    let conflicts = match looked {
-        Some(conflicts) => conflicts,
-        None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
+    let conflicts = if let Some(conflicts) = looked {
+        conflicts
+    } else {
+        let mut work = Work::begin(context, &store, &StepOptions::default())?;
+        // What can be read is answered, whatever is in the way of the files.
+        let finished = finish_prepared(&mut work);
+        let is_finished = work.warn_of("moving the files of the run that has ended", finished);
+        is_finished.map_or(Ok(Vec::new()), |()| sync(&mut work))?
     };
     Ok((store, conflicts))
 }
@@ -94,35 +104,40 @@ pub fn finish_prepared(work: &mut Work<'_>) -> Result<()> {
     let Some(prepared) = work.store().prepared_transition() else {
         return Ok(());
     };
-    match recorded(work, &prepared)? {
-        Some(workflow) => work.finish_recorded(&workflow),
-        None => work.session.locked.forget_prepared(),
+    let read = |tip| Workflow::from_json(&work.store().workflow_state(tip).ok()?).ok();
+    let before = prepared.parent.and_then(read);
+    match read(prepared.commit) {
+        Some(next) if is_recorded(work, &prepared, before.as_ref(), &next)? => {
+            work.finish_recorded(before.as_ref(), &next)
+        }
+        _ => work.session.locked.forget_prepared(),
     }
 }
 
-/// Returns the state of a prepared transition that has been recorded. It is now if a killed process
-/// has written one of its files, and no other has been edited since.
-fn recorded(work: &Work<'_>, prepared: &Transition) -> Result<Option<Workflow>> {
-    let store = work.store();
-    let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
-    let known = prepared.parent.and_then(read).unwrap_or_default().documents;
-    let Some(next) = read(prepared.commit) else {
-        return Ok(None);
-    };
+/// Whether a prepared transition has been recorded. It is now if a killed process has written one of
+/// its files, and no other has been edited since.
+fn is_recorded(
+    work: &Work<'_>,
+    prepared: &Transition,
+    before: Option<&Workflow>,
+    next: &Workflow,
+) -> Result<bool> {
+    let none = BTreeMap::new();
+    let known = before.map_or(&none, |before| &before.documents);
     let is_written = |(path, value): (&String, &Value)| {
         known.get(path) != Some(value) && read_value(&work.tree, path).as_ref() == Some(value)
     };
-    let mut tips = store.workflows()?.into_iter();
+    let mut tips = work.store().workflows()?.into_iter();
     let tip = tips.find(|(id, _)| *id == next.id).map(|(_, tip)| tip);
     let is_finished = tip == prepared.parent
-        && files::of_run(&next).any(is_written)
-        && files::write(&work.tree, &next, &known).is_ok();
+        && files::of_run(next).any(is_written)
+        && files::write(&work.tree, next, known).is_ok();
     if is_finished {
         work.session
             .locked
             .record_prepared(prepared.commit, &next.id)?;
     }
-    Ok(Some(next).filter(|_| is_finished || tip == Some(prepared.commit)))
+    Ok(is_finished || tip == Some(prepared.commit))
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
@@ -217,7 +232,7 @@ fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
     let paths = files::of_run(workflow).map(|(path, _)| path);
     let mut paths = paths.filter(|path| *path != EXECUTION_FILE);
     let gone = paths.find(is_gone).filter(|_| workflow.status.is_open())?;
-    Some(format!("its file is no longer at {gone}"))
+    Some(format!("{FILE_GONE} {gone}"))
 }
 
 fn event(verb: &str, file: &OnDisk) -> Change {

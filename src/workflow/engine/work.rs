@@ -78,6 +78,8 @@ pub struct Work<'w> {
     pub actor: String,
     /// What checkpoints pushed out since the last transition.
     pub evicted: Vec<Evicted>,
+    /// Short id of the checkpoint that was made for the next transition.
+    pub made: Option<String>,
     /// Archive folders that were removed.
     pub removed_folders: Vec<String>,
 }
@@ -97,6 +99,7 @@ impl<'w> Work<'w> {
             tree: WorkTree::open_root(&context.root)?,
             actor: named.unwrap_or("cli").to_owned(),
             evicted: Vec::new(),
+            made: None,
             removed_folders: Vec::new(),
         })
     }
@@ -124,14 +127,23 @@ impl<'w> Work<'w> {
     /// Applies and records a change.
     ///
     /// # Errors
-    /// The rules forbid it, or it cannot be recorded; then nothing is changed.
+    /// The rules forbid it, or it cannot be recorded; then nothing is changed, and the checkpoint that
+    /// was made for it is named.
     pub fn change(&mut self, run: &Run, change: &Change) -> Result<StepOutcome> {
         let next = run.workflow.after(change, self.context.now_ms)?;
         let mut event = change.clone();
         if event.verb.starts_with("phase ") {
             event.phase_id = Some(run.workflow.phase_of(change)?);
         }
-        self.record(Some(run), next, event, true)
+        let made = self.made.take();
+        self.record(Some(run), next, event, true).map_err(|why| {
+            let Some(made) = made else {
+                return why;
+            };
+            let made = format!("checkpoint {made} is made, and the phase is as it was:");
+            let next = why.next.clone();
+            why.after(&made, next)
+        })
     }
 
     /// Abandons and archives a chosen run.
@@ -177,11 +189,28 @@ impl<'w> Work<'w> {
         self.archive(run, why)
     }
 
-    /// Moves the files of a run whose transition is recorded, if it has ended.
+    /// Brings the files of a run into line with its recorded transition, beside those that were
+    /// written before it: a new run gets its schema, and one that is open again loses its failed
+    /// file. If it has ended, its files are moved.
     ///
     /// # Errors
     /// A file cannot be moved. The run has ended all the same, and the next command tries again.
-    pub fn finish_recorded(&mut self, workflow: &Workflow) -> Result<()> {
+    pub fn finish_recorded(
+        &mut self,
+        before: Option<&Workflow>,
+        workflow: &Workflow,
+    ) -> Result<()> {
+        match before {
+            None if workflow.profile == Some(Profile::Pipeline) => {
+                let written = files::write_schema(&self.tree);
+                self.warn_of("writing the schema of its file", written);
+            }
+            Some(before) if !before.is_open() && workflow.is_open() => {
+                let removed = files::remove_failed(&self.tree, before);
+                self.warn_of("removing the file of the run that had failed", removed);
+            }
+            _ => {}
+        }
         files::put_away(&self.tree, workflow, Leaving::Ended, self.context.now_ms)?;
         self.session.locked.forget_prepared()
     }
@@ -225,11 +254,8 @@ impl<'w> Work<'w> {
         )?;
         let moved = || format!("workflow {} was changed by another process", workflow.id);
         let tip = recorded.ok_or_else(|| moved_on(moved()))?;
-        if before.is_none() && workflow.profile == Some(Profile::Pipeline) {
-            self.warn_of("writing the schema of its file", files::write_schema(tree));
-        }
-        if is_noted {
-            let moved = self.finish_recorded(&workflow);
+        if is_noted || before.is_none() {
+            let moved = self.finish_recorded(before.map(|run| &run.workflow), &workflow);
             self.warn_of("moving the files of the run that has ended", moved);
         }
         let mut outcome = StepOutcome::of(Run { tip, workflow }, event);

@@ -408,6 +408,11 @@ pub const EVERY: usize = 3;
 
 /// What is derived from the phases.
 impl Workflow {
+    /// Whether it has neither ended nor been archived.
+    pub fn is_open(&self) -> bool {
+        !self.is_archived && self.status.is_open()
+    }
+
     /// Returns the status word of the run: the stored one, else derived from its phases.
     pub fn word(&self) -> &'static str {
         match self.status {

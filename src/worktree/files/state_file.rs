@@ -24,6 +24,11 @@ pub fn is_temporary(name: &[u8]) -> bool {
     is_random_name(name, TEMPORARY_PREFIX)
 }
 
+/// Returns a new name for a temporary file.
+pub fn temporary_name() -> Vec<u8> {
+    [TEMPORARY_PREFIX, random_hex().as_bytes()].concat()
+}
+
 /// Reads a file; `None` if the path does not exist.
 ///
 /// # Errors
@@ -60,7 +65,7 @@ pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
     let dir = make_parent(work, path)?;
     let before = stat_regular(work, &dir, path)?;
     sweep(&dir).map_err(failed)?;
-    let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
+    let temporary = temporary_name();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| dir.rename_over(&temporary, &dir, path.name()))
         .and_then(|()| dir.sync());
@@ -89,21 +94,8 @@ pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     Ok(true)
 }
 
-/// Moves a file to a path that must be free; returns `false` if the file does not exist.
-///
-/// # Errors
-/// As [`replace`] and [`remove`].
-pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
-    let Some(dir) = open_parent(work, from)? else {
-        return Ok(false);
-    };
-    if stat_regular(work, &dir, from)?.is_none() {
-        return Ok(false);
-    }
-    move_any(work, from, to)
-}
-
-/// As [`move_to`], for any kind of entry; a symlink is moved itself.
+/// Moves what is at a path, of any kind, to one that must be free; a symlink is moved itself. Returns
+/// `false` if there is nothing.
 ///
 /// # Errors
 /// As [`replace`].
@@ -117,7 +109,7 @@ pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     let target = make_parent(work, to)?;
     let moved = dir.rename_no_replace(from.name(), &target, to.name());
     moved
-        .inspect_err(|_| drop(parent_of(to).and_then(|made| remove_empty_folder(work, &made))))
+        .inspect_err(|_| remove_empty_above(work, to))
         .and_then(|()| target.sync())
         .and_then(|()| dir.sync())
         .map_err(|error| work.io("move", from, error))?;
@@ -151,6 +143,18 @@ pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
         }
         Err(error) => Err(work.io("remove", path, error)),
     }
+}
+
+/// Removes the directories above a path, up to one that is not empty or cannot be removed.
+pub fn remove_empty_above(work: &WorkTree, path: &RelPath) {
+    let is_gone = |folder: &RelPath| matches!(remove_empty_folder(work, folder), Ok(true));
+    path.ancestors().take_while(is_gone).for_each(drop);
+}
+
+/// Returns the target of a symlink, if there is one at a path.
+pub fn link_target(work: &WorkTree, path: &RelPath) -> Option<String> {
+    let text = open_parent(work, path).ok()??.read_link(path.name()).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Returns the sorted names of the directories in a directory; none if it does not exist.
@@ -334,7 +338,7 @@ pub fn replace_known(
         return Ok(false);
     }
     sweep(&dir).map_err(failed)?;
-    let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
+    let temporary = temporary_name();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| exchange_known(&dir, &temporary, path.name(), known))
         .and_then(|is_done| {
@@ -390,7 +394,7 @@ pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<boo
     let Some(dir) = open_parent(work, path)? else {
         return Ok(true);
     };
-    let aside = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
+    let aside = temporary_name();
     match dir.rename_no_replace(path.name(), &dir, &aside) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
         done => done.map_err(failed)?,
@@ -452,9 +456,9 @@ mod tests {
         }
         assert_eq!(list(&work, &path("d")).unwrap(), ["a", "b"]);
         assert!(list(&work, &path("none")).unwrap().is_empty());
-        assert!(move_to(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
-        assert!(!move_to(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
-        move_to(&work, &path("d/b"), &path("failed/deep/a")).unwrap_err();
+        assert!(move_any(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
+        assert!(!move_any(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
+        move_any(&work, &path("d/b"), &path("failed/deep/a")).unwrap_err();
         assert!(remove(&work, &path("d/b")).unwrap() && !remove(&work, &path("d/b")).unwrap());
         assert!(!remove(&work, &path("none/b")).unwrap());
         assert!(temp.path().join("failed/deep/a").exists());
@@ -469,10 +473,12 @@ mod tests {
             read(&work, &place).unwrap_err();
             replace(&work, &place, b"x").unwrap_err();
             remove(&work, &place).unwrap_err();
-            move_to(&work, &place, &path("moved")).unwrap_err();
+        }
+        for place in ["away/f", "away/new", "link/x"].map(path) {
+            move_any(&work, &place, &path("moved")).unwrap_err();
         }
         replace(&work, &path("ours"), b"x").unwrap();
-        move_to(&work, &path("ours"), &path("away/ours")).unwrap_err();
+        move_any(&work, &path("ours"), &path("away/ours")).unwrap_err();
         assert_eq!(std::fs::read(outside.join("f")).unwrap(), b"theirs");
         assert_eq!(names_in(&outside), 1);
         assert!(root.join("ours").exists());
