@@ -382,21 +382,17 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     if left == found && !before.as_ref().is_some_and(is_same) {
         return plan.keep_copy(copy.as_deref());
     }
-    let is_link = match read_regular::lstat(&path) {
-        Ok(there) => there.is_some_and(|there| there.is_symlink()),
+    let stays_empty = match stays_empty(&path, copy.as_deref()) {
+        Ok(stays) => stays,
         Err(why) => return plan.leave(path, why),
     };
-    let has_other_copy =
-        copy.is_none() && path.with_added_extension(COPY).symlink_metadata().is_ok();
     let put_back = file.content.put_into(before.as_deref());
     let is_back = put_back.is_ok_and(|with| with == found);
     let wanted = match &before {
         Some(before) if is_back || (is_nothing(before) && is_nothing(&left)) => {
             Some(before.clone())
         }
-        // What the user keeps behind a link is emptied, and not removed; so is a file of which no copy
-        // could be made.
-        None if is_nothing(&left) && !is_link && !has_other_copy => None,
+        None if is_nothing(&left) && !stays_empty => None,
         _ => Some(left),
     };
     let after = wanted.as_deref().unwrap_or_default();
@@ -410,6 +406,14 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         is_extra: file.is_extra,
         ..SettingsFile::new(path, Some(found), wanted)
     });
+}
+
+/// Whether a file without ours is emptied and not removed: what the user keeps behind a link, and what
+/// no copy could be made of.
+fn stays_empty(path: &Path, copy: Option<&Path>) -> io::Result<bool> {
+    let is_link = read_regular::lstat(path)?.is_some_and(|there| there.is_symlink());
+    let place = path.with_added_extension(COPY);
+    Ok(is_link || copy.is_none() && read_regular::lstat(&place)?.is_some())
 }
 
 /// Returns the copy of what was in a file before ours, if there is one.
