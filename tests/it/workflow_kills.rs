@@ -156,3 +156,19 @@ fn a_restart_that_was_killed_is_done_when_asked_for_again() {
         killed_at_each("rename", &|sandbox| begun(sandbox, text), line, &then);
     }
 }
+
+#[test]
+fn a_run_is_purged_whole_or_not_at_all_if_the_roll_cannot_be_read() {
+    given!(if strace::available());
+    for when in 1..5 {
+        let sandbox = Sandbox::new();
+        sandbox.ok("workflow init --id r1 --profile pipeline --phase p1");
+        let roll = sandbox.store().join("checkpoint/workflows");
+        let purge = words("workflow end r1 --purge --yes");
+        let when = when.to_string();
+        let run = strace::failing_at_path(&sandbox, &roll, "openat", "EIO", &when, &purge);
+        let listed = sandbox.json("workflow list --all")["workflows"].clone();
+        let is_there = listed.as_array().is_some_and(|runs| !runs.is_empty());
+        assert_eq!(is_there, run.code != 0, "openat {when}\n{run}");
+    }
+}

@@ -163,14 +163,19 @@ pub fn enter(layout: &Layout, new: Option<&str>) -> Result<()> {
 }
 
 /// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost.
-/// If the roll cannot be written, it is deleted.
+/// If the roll cannot be read or written, it is deleted.
 fn strike_out(layout: &Layout, id: &str) -> Result<()> {
-    let mut ids = roll(layout).unwrap_or_default();
+    let path = layout.workflow_roll();
+    let delete = || match atomic_file::remove_if_there(&path)? {
+        true => atomic_file::sync_directory(&layout.own()),
+        false => Ok(()),
+    };
+    let Some(mut ids) = roll(layout) else {
+        return delete();
+    };
     if !ids.remove(id) {
         return Ok(());
     }
-    let path = layout.workflow_roll();
-    atomic_file::replace_through(&layout.own(), &path, document(&ids).as_bytes()).or_else(|_| {
-        atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own()))
-    })
+    let written = atomic_file::replace_through(&layout.own(), &path, document(&ids).as_bytes());
+    written.or_else(|_| delete())
 }
