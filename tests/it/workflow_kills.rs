@@ -160,7 +160,7 @@ fn a_restart_that_was_killed_is_done_when_asked_for_again() {
 #[test]
 fn a_run_is_purged_whole_or_not_at_all_if_the_roll_cannot_be_read() {
     given!(if strace::available());
-    for when in 1..5 {
+    for when in 1..12 {
         let sandbox = Sandbox::new();
         sandbox.ok("workflow init --id r1 --profile pipeline --phase p1");
         let roll = sandbox.store().join("checkpoint/workflows");

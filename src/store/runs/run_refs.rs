@@ -166,9 +166,9 @@ pub fn enter(layout: &Layout, new: Option<&str>) -> Result<()> {
 /// If the roll cannot be read or written, it is deleted.
 fn strike_out(layout: &Layout, id: &str) -> Result<()> {
     let path = layout.workflow_roll();
-    let delete = || match atomic_file::remove_if_there(&path)? {
-        true => atomic_file::sync_directory(&layout.own()),
-        false => Ok(()),
+    let delete = || {
+        atomic_file::remove_if_there(&path)?;
+        atomic_file::sync_directory(&layout.own())
     };
     let Some(mut ids) = roll(layout) else {
         return delete();
