@@ -244,3 +244,39 @@ fn a_rewind_keeps_what_was_added_to_the_file_since() {
         sandbox.ok("phase start a");
     }
 }
+
+#[test]
+fn a_transition_whose_ref_cannot_be_changed_leaves_the_files_as_they_were() {
+    given!(if strace::available());
+    for profile in ["pipeline", "phases", "registry"] {
+        for line in [
+            "phase done",
+            "phase fail",
+            "phase progress half",
+            "workflow end run",
+            "workflow end run --delete",
+            "workflow end run --abandon",
+            "workflow end run --purge --yes",
+        ] {
+            for nth in 1..8 {
+                let sandbox = Sandbox::new();
+                let run = "workflow init --id run --phase a --phase b --profile";
+                sandbox.ok(format!("{run} {profile}"));
+                sandbox.ok("phase start a");
+                let state = || {
+                    (
+                        sandbox.tree(),
+                        sandbox.json("workflow list")["workflows"].clone(),
+                    )
+                };
+                let before = state();
+                let calls = "rename,unlink";
+                let run = strace::failing_nth(&sandbox, calls, "EACCES", nth, &words(line));
+                let after = state();
+                let differs = before.0.diff(&after.0);
+                let is_same = run.code == 0 || before == after;
+                assert!(is_same, "{profile}, {nth}\n{run}\n{differs:?}\n{}", after.1);
+            }
+        }
+    }
+}

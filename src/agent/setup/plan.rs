@@ -296,13 +296,20 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
     let theirs = found.as_deref().filter(is_theirs);
     let mut copy = theirs.map(|_| path.with_added_extension(COPY));
     let is_free = |copy: &Path, theirs| match text_of(copy) {
-        Ok(Some(before)) => is_regular(copy) && holds(theirs, &before),
-        Ok(None) => copy.symlink_metadata().is_err(),
-        Err(_) => false,
+        Ok(Some(before)) => Ok(is_regular(copy) && holds(theirs, &before)),
+        Ok(None) => Ok(copy.symlink_metadata().is_err()),
+        Err(flaw) if is_flaw(&flaw) => Ok(false),
+        Err(why) => Err(why),
     };
-    if let (Some(taken), Some(theirs)) = (&copy, theirs)
-        && !is_free(taken, theirs)
-    {
+    let free = copy
+        .as_deref()
+        .zip(theirs)
+        .map_or(Ok(true), |(copy, theirs)| is_free(copy, theirs));
+    let is_free = match free {
+        Ok(is_free) => is_free,
+        Err(why) => return plan.leave(path, why),
+    };
+    if let (Some(taken), false) = (&copy, is_free) {
         let taken = escape_path(taken);
         let note = format!("no copy is made of what was there before: {taken} is there already");
         plan.notes.push(note);

@@ -27,6 +27,8 @@ const HERE: [&str; 8] = [
     "Out of diskspace",
     "unable to create directory for",
 ];
+/// What stands for the words of git if there are none.
+const WITHOUT_A_WORD: &str = "git failed without a word";
 /// Lines that git is asked for at once, by name: not every system takes long commands.
 const MOST_AT_ONCE: usize = 200;
 /// Lines of git's output that are shown of a failure.
@@ -231,7 +233,7 @@ impl<'c> RemoteGit<'c> {
             .map(|line| escape(&self.url.masked(&line.replace('\t', " "))))
             .collect();
         Err(self.failure(match said.as_slice() {
-            [] => "git failed without a word".to_owned(),
+            [] => WITHOUT_A_WORD.to_owned(),
             [one] => one.clone(),
             said => format!("\n{}", said.join("\n")),
         }))
@@ -249,11 +251,20 @@ impl<'c> RemoteGit<'c> {
 
 fn failed_here(why: &str) -> bool {
     let is_there = why.contains("remote: ") || why.contains("upload-pack");
-    !is_there && HERE.iter().any(|words| why.contains(words))
+    // What it finds bad it names first.
+    why.trim() == "fatal: fetch-pack: invalid index-pack output"
+        || !is_there && HERE.iter().any(|words| why.contains(words))
 }
 
 /// Git refuses every push where something that a ref there needs is missing.
 fn after_push(why: Error, remote: &str) -> Error {
+    if ["died of signal", WITHOUT_A_WORD]
+        .iter()
+        .any(|words| why.what.contains(words))
+    {
+        let words = "it may have been sent all the same; 'checkpoint push {}' completes it";
+        return why.next(Sentence::new(words, &[&remote]));
+    }
     if !why.what.contains("missing necessary objects") {
         let words = "nothing was sent; fix this, then run 'checkpoint push {}' again";
         return why.next(Sentence::new(words, &[&remote]));
@@ -311,6 +322,11 @@ mod tests {
             ),
             (true, "error: index-pack died of signal 9"),
             (false, "error: git upload-pack died of signal 9"),
+            (true, "fatal: fetch-pack: invalid index-pack output"),
+            (
+                false,
+                "fatal: pack has bad object\nfatal: fetch-pack: invalid index-pack output",
+            ),
             (false, "fatal: bad object 1"),
         ] {
             assert_eq!(failed_here(said), is_here, "{said}");

@@ -44,19 +44,14 @@ struct Changed {
     to: Option<RelPath>,
 }
 
-/// Changes files, one after the other; if one fails, those before it are as they were.
-fn change_each<T>(
-    tree: &WorkTree,
-    mut files: impl Iterator<Item = T>,
-    change: impl Fn(T) -> Result<Option<Changed>>,
-) -> Result<()> {
-    let mut changed = Vec::new();
-    let done = files.try_for_each(|file| {
-        changed.extend(change(file)?);
-        Ok(())
-    });
-    done.inspect_err(|_| {
-        for Changed { path, was, is, to } in changed.iter().rev() {
+/// Files that were changed, in order.
+#[derive(Default)]
+pub struct Changes(Vec<Changed>);
+
+impl Changes {
+    /// Makes the files what they were, as far as no other process has changed them since.
+    pub fn take_back(&self, tree: &WorkTree) {
+        for Changed { path, was, is, to } in self.0.iter().rev() {
             let is_back = match (was, is) {
                 (Some(was), is) => replace_known(tree, path, is.as_deref(), was),
                 (None, is) => remove_known(tree, path, is.as_deref().unwrap_or_default()),
@@ -65,7 +60,27 @@ fn change_each<T>(
                 take_back(tree, to);
             }
         }
-    })
+    }
+}
+
+/// Changes files, one after the other; if one fails, those before it are as they were.
+fn change_each<T>(
+    tree: &WorkTree,
+    mut files: impl Iterator<Item = T>,
+    change: impl Fn(T) -> Result<Option<Changed>>,
+) -> Result<Changes> {
+    let mut changes = Changes::default();
+    let done = files.try_for_each(|file| {
+        changes.0.extend(change(file)?);
+        Ok(())
+    });
+    match done {
+        Ok(()) => Ok(changes),
+        Err(why) => {
+            changes.take_back(tree);
+            Err(why)
+        }
+    }
 }
 
 /// Removes a file that is elsewhere too, and the folders that are empty without it.
@@ -79,7 +94,7 @@ fn take_back(tree: &WorkTree, path: &RelPath) {
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; those before it are back.
-pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) -> Result<()> {
+pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) -> Result<Changes> {
     change_each(tree, of_run(next), |(name, value)| {
         let path = rel(name);
         let was = state_file::read(tree, &path)?;
@@ -186,7 +201,12 @@ fn archived(tree: &WorkTree, run: Option<&str>, path: &str, now_ms: i64) -> Stri
 ///
 /// # Errors
 /// A file cannot be moved; those before it are back.
-pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64) -> Result<()> {
+pub fn put_away(
+    tree: &WorkTree,
+    workflow: &Workflow,
+    why: Leaving,
+    now_ms: i64,
+) -> Result<Changes> {
     let leaves = |path: &str| fate(workflow, path, why) != Fate::Stays;
     let files = of_run(workflow).filter(|(path, _)| leaves(path));
     let put = |file| put_one_away(tree, workflow, file, why, now_ms);

@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use crate::ops::{Context, Warning};
 use crate::workflow::documents::files;
 use crate::workflow::engine::transact::{choose, require_store, with_store};
-use crate::workflow::{Leaving, Profile, RunStatus, Runs, StepOptions, Work, Workflow};
+use crate::workflow::{
+    Conflict, Leaving, Profile, Run, RunStatus, Runs, StepOptions, Work, Workflow,
+};
 
 /// Default age in milliseconds at which a cleanup archives open runs.
 const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
@@ -47,7 +49,6 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
     let store = require_store(context)?;
     let options = named.map(StepOptions::of_run).unwrap_or_default();
     with_store(context, &store, &options, |work, conflicts| {
-        let mut outcome = EndOutcome::default();
         // A killed process had moved its files.
         let is_of_it = |warning: &Warning| matches!(warning, Warning::PutAside { id, .. } if Some(&**id) == named);
         let is_half_done = !mode.abandon && context.pending_warnings.remove(is_of_it);
@@ -56,30 +57,44 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
             _ if mode.purge || is_half_done => Runs::all(&store)?.pick(named)?.clone(),
             _ => Runs::pick_live(&store, named)?,
         };
-        let (workflow, id) = (&run.workflow, run.workflow.id.clone());
+        let workflow = &run.workflow;
+        let mut moved = files::Changes::default();
         if mode.delete || mode.purge {
             Runs::all(&store)?.check_only(named)?;
             if run.is_live() {
-                files::put_away(&work.tree, workflow, Leaving::Deleted, context.now_ms)?;
+                let put = files::put_away(&work.tree, workflow, Leaving::Deleted, context.now_ms);
+                let mut conflicts = conflicts.iter();
+                let conflict = conflicts.find(|conflict| conflict.concerns(workflow));
+                moved = put.map_err(|why| conflict.map_or(why, Conflict::problem))?;
             }
-            files::remove_failed(&work.tree, workflow)?;
         }
-        if mode.purge {
-            outcome.removed_paths = files::remove_archives(&work.tree, &id)?;
-            work.session.locked.delete_workflow(&id)?;
-            files::remove_empty_folders(&work.tree);
-            outcome.purged.push(id);
-            return Ok(outcome);
-        }
-        if mode.abandon {
-            work.abandon(&run, why)?;
-        } else if run.is_live() {
-            work.put_away(&run, Leaving::Archived, None)?;
-            outcome.removed_paths.append(&mut work.removed_folders);
-        }
-        outcome.archived.push(id);
-        Ok(outcome)
+        let ended = end_run(work, &run, mode, why);
+        ended.inspect_err(|_| moved.take_back(&work.tree))
     })
+}
+
+/// Ends a run whose file is deleted already, if that is wanted.
+fn end_run(work: &mut Work<'_>, run: &Run, mode: EndMode, why: &str) -> Result<EndOutcome> {
+    let mut outcome = EndOutcome::default();
+    let id = run.workflow.id.clone();
+    if mode.delete || mode.purge {
+        files::remove_failed(&work.tree, &run.workflow)?;
+    }
+    if mode.purge {
+        outcome.removed_paths = files::remove_archives(&work.tree, &id)?;
+        work.session.locked.delete_workflow(&id)?;
+        files::remove_empty_folders(&work.tree);
+        outcome.purged.push(id);
+        return Ok(outcome);
+    }
+    if mode.abandon {
+        work.abandon(run, why)?;
+    } else if run.is_live() {
+        work.put_away(run, Leaving::Archived, None)?;
+        outcome.removed_paths.append(&mut work.removed_folders);
+    }
+    outcome.archived.push(id);
+    Ok(outcome)
 }
 
 /// Archive old runs, and clean up those that failed long ago

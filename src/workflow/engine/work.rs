@@ -185,8 +185,9 @@ impl<'w> Work<'w> {
     /// # Errors
     /// As [`Self::archive`], or a file cannot be moved.
     pub fn put_away(&mut self, run: &Run, leaving: Leaving, why: Option<String>) -> Result<()> {
-        files::put_away(&self.tree, &run.workflow, leaving, self.context.now_ms)?;
-        self.archive(run, why)
+        let moved = files::put_away(&self.tree, &run.workflow, leaving, self.context.now_ms)?;
+        let archived = self.archive(run, why);
+        archived.inspect_err(|_| moved.take_back(&self.tree))
     }
 
     /// Brings the files of a run into line with its recorded transition, beside those that were
@@ -242,7 +243,13 @@ impl<'w> Work<'w> {
         let _shield = context.interrupt.shield();
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
-        let mut write = || profile.map_or(Ok(()), |_| files::write(tree, &workflow, known));
+        let mut written = files::Changes::default();
+        let mut write = || {
+            if profile.is_some() {
+                written = files::write(tree, &workflow, known)?;
+            }
+            Ok(())
+        };
         let is_noted = profile.is_some() || !workflow.status.is_open();
         let recorded = self.session.locked.record_workflow(
             &workflow.id,
@@ -251,9 +258,12 @@ impl<'w> Work<'w> {
             &event.render(context.now_ms),
             context.now_ms,
             is_noted.then_some(&mut write),
-        )?;
+        );
+        if !matches!(recorded, Ok(Some(_))) {
+            written.take_back(tree);
+        }
         let moved = || format!("workflow {} was changed by another process", workflow.id);
-        let tip = recorded.ok_or_else(|| moved_on(moved()))?;
+        let tip = recorded?.ok_or_else(|| moved_on(moved()))?;
         if is_noted || before.is_none() {
             let moved = self.finish_recorded(before.map(|run| &run.workflow), &workflow);
             self.warn_of("moving the files of the run that has ended", moved);
