@@ -87,6 +87,7 @@ macro_rules! commands {
 commands! {
     in_a_directory {
         "create" ["save"] Create(commands::create::CreateArgs),
+        "run" Run(commands::run::RunArgs),
         "list" ["log"] List(commands::list::ListArgs),
         "show" Show(commands::show::ShowArgs),
         "diff" Diff(commands::diff::DiffArgs),

@@ -123,7 +123,7 @@ fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {
         ("PATH", _) | ("PATTERN", "find") if arg.is_positional() => {
             |line, context, typed| Some(paths(context, line.before.first(), typed))
         }
-        ("PATH" | "GLOB|PATH", _) => return arg.value_hint(ValueHint::AnyPath),
+        ("PATH" | "GLOB|PATH", _) | ("CMD", "run") => return arg.value_hint(ValueHint::AnyPath),
         ("WORKFLOW" | "WORKFLOW|PATH" | "WORKFLOW|REVISION", _) => runs,
         ("NAME", "hold" | "release") => holds,
         ("KEY", _) => return arg.add(ArgValueCandidates::new(settings)),

@@ -201,9 +201,12 @@ fn run_in_directory(
     }
     let up = context.root.current().components().map(|_| "..");
     let up = up.collect::<Vec<_>>().join("/");
-    // What is for a prompt has one line.
-    let is_brief = matches!(&command, DirCommand::Status(status) if status.brief);
-    if !up.is_empty() && !is_brief {
+    // What is for a prompt has one line, and a command that is run talks alone.
+    let is_silent = match &command {
+        DirCommand::Status(status) => status.brief,
+        command => matches!(command, DirCommand::Run(_)),
+    };
+    if !up.is_empty() && !is_silent {
         cmd.printer.talk(&format!("(in {up})\n"));
     }
     let code = command

@@ -9,6 +9,7 @@ use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::report::ReportAnswer;
 use crate::commands::restore::RestoreAnswer;
+use crate::commands::run::RunAnswer;
 use crate::commands::setup::SetupOutcome;
 use crate::commands::ui::UiAnswer;
 use crate::commands::{create, diff, show, status};
@@ -122,6 +123,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "report" => ReportAnswer,
     "rewind.list" => PromptsOutcome,
     "reword" => RewordOutcome,
+    "run" => RunAnswer,
     "schema" => SchemaAnswer,
     "setup" => SetupOutcome,
     "show" => show::ShowAnswer,

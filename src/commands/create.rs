@@ -177,12 +177,9 @@ impl CreateArgs {
         }
         let reason = checked_text(self.reason.as_deref().unwrap_or("manual"), "reason")?;
         check_names_nothing_else(context, &reason)?;
-        let known = context.environment.source.as_deref();
-        let fallback = known.filter(|source| !source.trim().is_empty());
-        let source = self.source.as_deref().or(fallback).unwrap_or("cli");
         let mut options = CreateOptions {
             reason,
-            source: checked_text(source, "source")?,
+            source: source(context, self.source.as_deref())?,
             keep: self.keep.map(|last| last as usize),
             max_files: self.max_files,
             session: self.session,
@@ -211,6 +208,13 @@ impl CreateArgs {
         options.terms.expiry = expiry.transpose()?;
         Ok(options)
     }
+}
+
+/// Returns the source of a checkpoint: as it was typed, else as the environment says.
+pub(super) fn source(context: &Context, typed: Option<&str>) -> Result<String> {
+    let known = context.environment.source.as_deref();
+    let fallback = known.filter(|source| !source.trim().is_empty());
+    checked_text(typed.or(fallback).unwrap_or("cli"), "source")
 }
 
 /// Returns what a type lacks of its content, if anything.
@@ -353,7 +357,7 @@ impl Command for CreateArgs {
     fn after(context: &Context, cmd: &CommandContext<'_>, ended: Ended<'_, CreateAnswer>) {
         let mut late = Vec::new();
         if let Ok(done) = ended {
-            insist(cmd, done);
+            insist(cmd, &done.answer.outcome, &done.warnings);
             let answered = Instant::now();
             late = tidy(context, &done.answer.outcome, &|| {
                 answered.elapsed() > TIDY_TIME
@@ -375,8 +379,7 @@ impl Command for CreateArgs {
 }
 
 /// Prints what `--quiet` must not hide: that no checkpoint was made, or a partial one.
-fn insist(cmd: &CommandContext<'_>, done: &Done<CreateAnswer>) {
-    let outcome = &done.answer.outcome;
+pub(super) fn insist(cmd: &CommandContext<'_>, outcome: &CreateOutcome, warnings: &[Warning]) {
     if cmd.printer.json {
         return;
     }
@@ -390,7 +393,7 @@ fn insist(cmd: &CommandContext<'_>, done: &Done<CreateAnswer>) {
         );
         cmd.printer.quiet && (skipped || is_partial)
     };
-    for warning in done.warnings.iter().filter(must_show) {
+    for warning in warnings.iter().filter(must_show) {
         cmd.printer.warning(warning);
     }
     let partial = outcome.checkpoint.as_ref().filter(|_| outcome.is_partial());

@@ -31,6 +31,7 @@ pub mod report;
 pub mod restore;
 pub mod rewind;
 pub mod reword;
+pub mod run;
 pub mod setup;
 pub mod show;
 pub mod status;

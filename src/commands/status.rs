@@ -10,7 +10,7 @@ use crate::commands::create::left_out_words;
 use crate::commands::prelude::*;
 use crate::commands::workflow::report::place;
 use crate::model::{Checkpoint, PlannedChange, RelPath};
-use crate::ops::browse::status::{StatusOutcome, status};
+use crate::ops::browse::status::{StatusOutcome, drift, status};
 use crate::ops::capture::left_out::LeftOutJson;
 use crate::workflow::{Run, Runs};
 
@@ -172,10 +172,10 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
     }
 }
 
-/// The files that differ from the position, and the command that lists all of them.
-fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
-    let Some(drift) = outcome.drift else { return };
-    let dirs = |change| outcome.changed.iter().filter(|one| one.1 == change).count();
+/// Formats numbers of changes: `1 added, 2 modified`.
+pub(super) fn change_words(changed: &[(RelPath, PlannedChange)]) -> String {
+    let drift = drift(changed);
+    let dirs = |change| changed.iter().filter(|one| one.1 == change).count();
     let new = dirs(PlannedChange::DirectoryAdded);
     let gone = dirs(PlannedChange::DirectoryDeleted);
     let numbers = counts(&[
@@ -185,10 +185,18 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
         (new, "new directory", "new directories"),
         (gone, "deleted directory", "deleted directories"),
     ]);
-    if numbers.is_empty() {
+    numbers.join(", ")
+}
+
+/// The files that differ from the position, and the command that lists all of them.
+fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
+    if outcome.drift.is_none() {
+        return;
+    }
+    if outcome.changed.is_empty() {
         return row(out, "changed", "nothing since");
     }
-    row(out, "changed", &numbers.join(", "));
+    row(out, "changed", &change_words(&outcome.changed));
     for (path, kind) in outcome.changed.iter().take(CHANGED_SHOWN) {
         let path = out.context.shown(path);
         let line = match kind {

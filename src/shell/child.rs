@@ -1,11 +1,12 @@
-//! The only file that starts other programs: checks after a restore, bisect and database commands,
-//! git, the pager, and a wrapped status line; and this program itself, for the page of `ui`.
+//! The only file that starts other programs: what `run` is for, checks after a restore, bisect and
+//! database commands, git, the pager, and a wrapped status line; and this program itself, for the page
+//! of `ui`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal as _, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,12 +16,13 @@ use crate::base::{Interrupt, Interrupted};
 use crate::error::{Code, Error, Result};
 use crate::model::CommandEnd;
 use crate::ops::{FedCommand, GitCommand, GitEnd};
+use crate::shell::signals::Wake;
 use crate::shell::terminal::progress;
 
-/// Time between two looks at whether the child has ended.
-const PAUSE: Duration = Duration::from_millis(1);
-/// The same, once it has closed its output: it ends in a moment.
-const MOMENT: Duration = Duration::from_micros(100);
+/// Time between two looks for a request to stop, of which no signal need come.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// The same at a child that runs in our place, in case its end makes no signal.
+const LONG: Duration = Duration::from_secs(1);
 /// Time for the child to end by itself before a signal is passed on; a terminal signals the child
 /// as well.
 const GRACE: Duration = Duration::from_millis(500);
@@ -58,15 +60,48 @@ impl Children<'_> {
     /// # Errors
     /// As [`Self::shell`].
     pub fn program(&self, words: &[OsString], dir: &Path, ceiling: &Path) -> Result<CommandEnd> {
-        let (program, arguments) = words
-            .split_first()
-            .ok_or_else(|| Error::usage("no command"))?;
-        let mut command = Command::new(program);
+        let mut command = command(words);
         command
-            .args(arguments)
             .current_dir(dir)
             .env("GIT_CEILING_DIRECTORIES", ceiling);
-        self.run(&mut command, Path::new(program))
+        self.run(&mut command, Path::new(&words[0]))
+    }
+
+    /// Runs a program in our place: it has our stdin, stderr and process group, so that the terminal is
+    /// its own and sends it what is typed; signals that are sent to us reach it, and if it stops, so do
+    /// we. `meanwhile` runs beside it, and gets what is cut off when the program ends.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn in_our_place(
+        &self,
+        words: &[OsString],
+        dir: Option<&Path>,
+        stdout: Stdio,
+        meanwhile: impl FnOnce(&mpsc::Receiver<()>),
+    ) -> std::io::Result<CommandEnd> {
+        let mut command = command(words);
+        command.stdout(stdout);
+        if let Some(dir) = dir {
+            command.current_dir(dir);
+        }
+        let _hidden = progress::hide();
+        let _shield = self.interrupt.shield();
+        let wake = Wake::new(true)?;
+        let mut child = command.spawn()?;
+        let status = thread::scope(|scope| {
+            let (open, ended) = mpsc::channel();
+            let waiting = scope.spawn(move || {
+                let _open = open;
+                attend(&mut child, &wake)
+            });
+            meanwhile(&ended);
+            waiting.join()
+        });
+        // Ctrl-C was for the child.
+        self.interrupt.set(0);
+        let failed = |_| Err(std::io::Error::other("the wait for it failed"));
+        status.unwrap_or_else(failed).map(ended)
     }
 
     /// Commits all changes in the project's own repository with git itself; done only on request.
@@ -111,14 +146,39 @@ impl Children<'_> {
     }
 }
 
+/// The command of a program and its arguments, which are not empty.
+fn command(words: &[OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+fn is_at_terminal() -> bool {
+    let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    stdin.is_terminal() || stdout.is_terminal() || stderr.is_terminal()
+}
+
+/// Waits for the end of a child that runs in our place.
+fn attend(child: &mut Child, wake: &Wake) -> std::io::Result<ExitStatus> {
+    let may_stop = is_at_terminal();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        for signal in wake.for_child() {
+            // One of another user, such as that of sudo, cannot be reached.
+            let _ = pass_on(child, signal);
+        }
+        if may_stop {
+            stop_with(child);
+        }
+        wake.wait(LONG);
+    }
+}
+
 fn run_to_end(command: &mut Command, shown: &Path, interrupt: &Interrupt) -> Result<CommandEnd> {
     // A program that may ask at the terminal must be where the terminal lets it read.
-    let at_terminal = [
-        std::io::stdin().is_terminal(),
-        std::io::stdout().is_terminal(),
-        std::io::stderr().is_terminal(),
-    ];
-    if !at_terminal.contains(&true) {
+    if !is_at_terminal() {
         lead_group(command);
     }
     let end = run(command, interrupt, Duration::MAX, None).map_err(Error::io("start", shown))?;
@@ -142,6 +202,7 @@ fn run(
     input: Option<Vec<u8>>,
 ) -> std::io::Result<ChildEnd> {
     let _hidden = progress::hide();
+    let wake = Wake::new(false)?;
     let mut child = command.spawn()?;
     let mut stdin = child.stdin.take();
     if let Some(input) = input {
@@ -151,14 +212,11 @@ fn run(
     let (open, output) = mpsc::channel();
     let stdout = child.stdout.take().map(|pipe| gather(pipe, open.clone()));
     let stderr = child.stderr.take().map(|pipe| gather(pipe, open.clone()));
-    let has_no_pipe = stdout.is_none() && stderr.is_none();
-    let open = Some(open).filter(|_| has_no_pipe);
-    let status = wait(&mut child, interrupt, limit, &output)?;
+    drop(open);
+    let status = wait(&mut child, interrupt, limit, &wake)?;
     // A watcher that was killed with the child needs no word.
     let _ = stdin.map(|mut watcher| watcher.write_all(b"\n"));
-    if open.is_none() {
-        let _ = output.recv_timeout(LEFT_OPEN);
-    }
+    let _ = output.recv_timeout(LEFT_OPEN);
     let [stdout, stderr] = [stdout, stderr].map(|kept| {
         kept.map(|kept| std::mem::take(&mut *lock(&kept)))
             .unwrap_or_default()
@@ -171,12 +229,12 @@ fn run(
 }
 
 /// Waits for the end of a child; a signal is passed on after a grace period, and a second one kills
-/// the child, as does the end of the limit. `output` is cut off when its output is closed.
+/// the child, as does the end of the limit.
 fn wait(
     child: &mut Child,
     interrupt: &Interrupt,
     limit: Duration,
-    output: &mpsc::Receiver<()>,
+    wake: &Wake,
 ) -> std::io::Result<ExitStatus> {
     const KILL: i32 = 9;
     let started = Instant::now();
@@ -203,9 +261,7 @@ fn wait(
             _ if started.elapsed() >= limit => pass_on(child, KILL)?,
             _ => {}
         }
-        if output.recv_timeout(PAUSE) == Err(RecvTimeoutError::Disconnected) {
-            thread::sleep(MOMENT);
-        }
+        wake.wait(BETWEEN_LOOKS);
     }
 }
 
@@ -409,6 +465,31 @@ fn lead_group(command: &mut Command) {
     #[cfg(not(unix))]
     let _ = command;
 }
+
+/// Stops this process if a child has stopped by itself and stays so: the shell that waits for us is to
+/// notice. Both go on together.
+#[cfg(unix)]
+fn stop_with(child: &mut Child) {
+    use crate::shell::signals;
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+    /// Time in which what stopped both of us, or lets both go on, reaches both.
+    const MOMENT: Duration = Duration::from_millis(20);
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let is_stopped =
+        || pid.is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))));
+    let stays = || {
+        thread::sleep(MOMENT);
+        is_stopped()
+    };
+    if is_stopped() && stays() && stays() {
+        signals::stop();
+        let _ = pass_on(child, Signal::CONT.as_raw());
+    }
+}
+
+#[cfg(not(unix))]
+fn stop_with(_: &mut Child) {}
 
 /// Signals a child, and what it started if it leads a group.
 #[cfg(unix)]

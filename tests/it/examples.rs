@@ -54,6 +54,12 @@ fn prepared(words: &str) -> Sandbox {
             sandbox.write("src/main.rs", MAIN);
             agent.prompt("go on");
         }
+        "run" => {
+            let script = "#!/bin/sh\necho done > migrated\n";
+            sandbox
+                .write("migrate.sh", script)
+                .chmod("migrate.sh", 0o755);
+        }
         "import" => run("export -o work.bundle"),
         "remote" | "push" | "fetch" | "clone" => with_a_remote(&sandbox, last),
         "restore" => drop(sandbox.write("src/main.rs", MAIN)),

@@ -123,6 +123,7 @@ mod retention_plan;
 mod roots;
 mod roundtrip;
 mod rules;
+mod run;
 mod salvage;
 #[cfg(unix)]
 mod screens;

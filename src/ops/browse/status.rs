@@ -16,7 +16,7 @@ use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::capture::present::Compared;
 use crate::ops::contract::hold;
 use crate::ops::maintain::{moved, size_limit};
-use crate::ops::{CaptureOptions, Context, LeftOut, Moved, Warning, session};
+use crate::ops::{CaptureOptions, Context, LeftOut, Moved, Warning, WorktreeSide, session};
 use crate::store::Store;
 use crate::store::damage::replace_store::damaged_copies;
 use crate::store::gc::disk_usage::bytes_below;
@@ -198,6 +198,19 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     Ok(())
 }
 
+/// Returns what changed in the directory since a checkpoint.
+///
+/// # Errors
+/// The checkpoint is damaged, or the directory cannot be read.
+pub fn changed_since(
+    context: &Context,
+    checkpoint: &Checkpoint,
+) -> Result<Vec<(RelPath, PlannedChange)>> {
+    let store = context.require_store()?;
+    let (_, [held, present], _) = WorktreeSide::capture(context, &store, checkpoint, &[])?;
+    Ok(changed(&held, &present))
+}
+
 /// Returns the changes from the checkpoint to the present, as a restore plan tells them: files, then
 /// directories below which nothing changed.
 fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, PlannedChange)> {
@@ -222,7 +235,7 @@ fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, PlannedChange)>
 }
 
 /// Counts the files that changed.
-fn drift(changed: &[(RelPath, PlannedChange)]) -> ChangeCounts {
+pub fn drift(changed: &[(RelPath, PlannedChange)]) -> ChangeCounts {
     let of = |kind| changed.iter().filter(|(_, found)| *found == kind).count();
     ChangeCounts {
         added: of(PlannedChange::Added),

@@ -18,6 +18,7 @@ pub enum Signal {
     Terminate,
     Kill,
     Continue,
+    HangUp,
 }
 
 /// The bytes of a name, with slashes.
@@ -115,6 +116,7 @@ mod unix {
             Signal::Terminate => process::Signal::TERM,
             Signal::Kill => process::Signal::KILL,
             Signal::Continue => process::Signal::CONT,
+            Signal::HangUp => process::Signal::HUP,
         };
         let pid = i32::try_from(pid).ok();
         if let Some(pid) = pid.and_then(process::Pid::from_raw) {

@@ -1,0 +1,260 @@
+//! `run`: a checkpoint, then the user's command; if that fails, what it changed and the way back.
+
+use std::ffi::OsString;
+use std::process::Stdio;
+
+use crate::answer::table::cut;
+use crate::answer::words::message;
+use crate::base::shell_word::{shell_line, shell_word};
+use crate::commands::args::{ContractArgs, needs_plan};
+use crate::commands::create::{insist, source};
+use crate::commands::prelude::*;
+use crate::commands::restore::{self, RestoreAnswer};
+use crate::commands::status::change_words;
+use crate::model::session::redact::redact;
+use crate::model::{ChangeCounts, Checkpoint, CommandEnd};
+use crate::ops::browse::status::{changed_since, drift};
+use crate::ops::create::command::create;
+use crate::ops::create::options::{check_names_nothing_else, checked_text};
+use crate::ops::restore::commands as restore_op;
+use crate::ops::{
+    CommonOptions, CreateOptions, CreateOutcome, DedupPolicy, RestoreOptions, Skipped, TypedWords,
+};
+
+/// Exit codes of a shell for a command that it cannot run or find.
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Upper bound on a reason made of the command, in columns.
+const LONGEST_REASON: usize = 60;
+
+/// Save the directory, run a command, and if it fails show what it changed and how to go back
+///
+/// The command runs in the current directory, or in that of -C, with this terminal as its own. The
+/// exit code is that of the command: 127 if it is not found, 128 and its number for a signal. It is
+/// not run if no checkpoint can be made.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArgs {
+    /// If the command fails, restore the checkpoint: a terminal asks, --yes does it
+    #[arg(long)]
+    pub restore_on_failure: bool,
+    /// Reason of the checkpoint [default: before: CMD]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(visible_alias = "message", visible_short_alias = 'm')]
+    pub reason: Option<String>,
+    /// Command and its arguments, after --
+    #[arg(value_name = "CMD", trailing_var_arg = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+/// What a command did before which a checkpoint was made.
+#[derive(Serialize, JsonSchema)]
+pub struct RunAnswer {
+    /// Null if checkpoints are switched off.
+    checkpoint: Option<Checkpoint>,
+    /// The exit code of the command; null if it could not be started.
+    command_exit: Option<CommandEnd>,
+    /// What changed since the checkpoint; null if it is not known.
+    changed: Option<ChangeCounts>,
+    /// The restore after a failure; null if there was none.
+    restored: Option<RestoreAnswer>,
+}
+
+impl Command for RunArgs {
+    type Answer = RunAnswer;
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RunAnswer>> {
+        self.check_consent(context, cmd)?;
+        let mut made = self.save(context)?;
+        let mut warnings = std::mem::take(&mut made.warnings);
+        warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+        if !cmd.printer.json {
+            cmd.warn(&warnings);
+            insist(cmd, &made, &warnings);
+            warnings.clear();
+        }
+        if let Some(checkpoint) = made.checkpoint.as_ref().filter(|_| cmd.global.verbose) {
+            cmd.printer.talk(&format!("saved {}\n", checkpoint.named()));
+        }
+        let stdout = if cmd.printer.json {
+            Stdio::from(std::io::stderr())
+        } else {
+            Stdio::inherit()
+        };
+        let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
+        let ended = children.in_our_place(&self.command, dir, stdout, |_| ());
+        let answer = RunAnswer {
+            checkpoint: made.checkpoint,
+            command_exit: ended.as_ref().ok().copied(),
+            changed: None,
+            restored: None,
+        };
+        let mut done = Done::new(answer, warnings);
+        match ended {
+            Ok(ended) => {
+                let error = self.after_command(context, cmd, ended, &mut done).err();
+                let code = u8::try_from(ended.code()).unwrap_or(exit_code::FAILED);
+                Ok(done.but(error).exit_if(true, code))
+            }
+            Err(why) => {
+                let is_missing = why.kind() == std::io::ErrorKind::NotFound;
+                let exit = if is_missing { NOT_FOUND } else { CANNOT_RUN };
+                let what = format!("cannot start {}: {why}", self.program());
+                Ok(done.but(Some(Error::new(Code { exit, ..Code::IO }, what))))
+            }
+        }
+    }
+}
+
+impl RunArgs {
+    fn program(&self) -> String {
+        shell_word(self.command[0].as_encoded_bytes())
+    }
+
+    /// Refuses what would have to be refused after the command.
+    fn check_consent(&self, context: &Context, cmd: &CommandContext<'_>) -> Result<()> {
+        if !self.restore_on_failure {
+            return Ok(());
+        }
+        if needs_plan(context) {
+            let what = "not confirmed: by the user's setting agent_restore, an agent needs the plan of a dry run";
+            let next = "nothing was run; without --restore-on-failure, the way back is shown";
+            return Err(Error::new(Code::CONSENT_NEEDED, what).advise(next));
+        }
+        if cmd.global.yes || cmd.prompt.may_ask {
+            return Ok(());
+        }
+        let what = format!("restore the directory if {} fails", self.program());
+        Err(Error::consent_needed(&what, false))
+    }
+
+    /// Makes the checkpoint, unless checkpoints are switched off.
+    fn save(&self, context: &Context) -> Result<CreateOutcome> {
+        let words = self.command.iter().map(|word| word.as_encoded_bytes());
+        // What a list shows and a push sends on is no place for a password.
+        let default = format!("before: {}", redact(&shell_line(words)));
+        let default = cut(&default, LONGEST_REASON);
+        let reason = checked_text(self.reason.as_ref().unwrap_or(&default), "reason")?;
+        check_names_nothing_else(context, &reason)?;
+        // To run tests again and again leaves the others their room.
+        let unnamed = DedupPolicy::SameState;
+        let options = CreateOptions {
+            reason,
+            source: source(context, None)?,
+            dedup: self
+                .reason
+                .as_ref()
+                .map_or(unnamed, |_| DedupPolicy::Recent),
+            ..CreateOptions::default()
+        };
+        let program = self.program();
+        let made = create(context, &options).map_err(|mut error| {
+            if error.signal().is_none() {
+                error.what = format!("{program} was not run: {}", error.what);
+            }
+            error
+        })?;
+        if made.skipped == Some(Skipped::TooManyFiles) {
+            let what = format!("{program} was not run: there are more files than max_files");
+            let next = "'checkpoint create' names the largest folders, 'checkpoint config set max_files 0' lifts the limit";
+            return Err(Error::new(Code::NOT_RECORDED, what).advise(next));
+        }
+        Ok(made)
+    }
+
+    /// Shows what a command changed if it failed, and restores if that is wanted; fails as that does.
+    fn after_command(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        ended: CommandEnd,
+        done: &mut Done<RunAnswer>,
+    ) -> Result<()> {
+        let Some(checkpoint) = done.answer.checkpoint.clone() else {
+            return Ok(());
+        };
+        if ended.is_success() && !cmd.printer.json {
+            return Ok(());
+        }
+        // It may have run for hours.
+        let context = &Context {
+            now_ms: environment::now_ms()?,
+            progress: context.progress.clone(),
+            ..context.stopped_by(&context.interrupt)
+        };
+        let changed = changed_since(context, &checkpoint);
+        done.answer.changed = changed.as_ref().ok().map(|changed| drift(changed));
+        if ended.is_success() {
+            return Ok(());
+        }
+        let (program, how, id) = (self.program(), ended.in_words(), checkpoint.id.short());
+        let words = match &changed {
+            Ok(changed) if changed.is_empty() => format!("nothing changed since {id}"),
+            Ok(changed) => format!("since {id}: {}", change_words(changed)),
+            Err(why) => {
+                let why = message(why, &cmd.printer.place);
+                format!("what changed since {id} is not known: {why}")
+            }
+        };
+        let lead = cmd.printer.err_paint().red("checkpoint:");
+        let line = format!("{lead} {program} failed with {how}; {words}\n");
+        cmd.printer.failure(&line);
+        if changed.is_ok_and(|changed| changed.is_empty()) {
+            return Ok(());
+        }
+        let restored = if self.restore_on_failure {
+            restore(context, cmd, &checkpoint, done)
+        } else {
+            Err(Error::declined())
+        };
+        if restored.is_err() {
+            let back = CommandWords::new(["restore", &id]);
+            let back = cmd.printer.place.command(back);
+            cmd.printer.failure(&format!("to go back: {back}\n"));
+        }
+        match restored {
+            Err(why) if why.code == Code::DECLINED => Ok(()),
+            restored => restored,
+        }
+    }
+}
+
+/// Restores the checkpoint, with consent.
+fn restore(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    checkpoint: &Checkpoint,
+    done: &mut Done<RunAnswer>,
+) -> Result<()> {
+    let options = RestoreOptions {
+        words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
+        common: CommonOptions {
+            yes: cmd.global.yes,
+            ..CommonOptions::default()
+        },
+        ..RestoreOptions::default()
+    };
+    let again = options.words.again();
+    let mut consent = |planned: &_| restore::consent(context, cmd, planned, None, None);
+    let outcome = restore_op::restore(context, &options, &mut consent)?;
+    let wants = ContractArgs::default();
+    let restored = restore::answer(context, cmd, wants, again, outcome)?;
+    done.warnings.extend(restored.warnings);
+    done.answer.restored = Some(restored.answer);
+    Ok(())
+}
+
+impl Text for RunAnswer {
+    /// Standard output is that of the command.
+    fn write(&self, out: &mut Out<'_>) {
+        if let Some(restored) = &self.restored {
+            restored.write(out);
+            out.remark = std::mem::take(&mut out.result);
+        }
+    }
+
+    fn failures(&self, paint: Paint) -> String {
+        let restored = self.restored.as_ref();
+        restored.map_or_else(String::new, |restored| restored.failures(paint))
+    }
+}

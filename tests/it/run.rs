@@ -1,0 +1,151 @@
+//! `run` beside signals and at a terminal; `stories/run.md` has the rest.
+
+#![cfg(unix)]
+
+use std::process::Stdio;
+
+use crate::bench::terminal::{dialogue, with_keyboard};
+use crate::bench::{Run, Sandbox, fixtures, given, os};
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1");
+    sandbox.write("a", "1\n");
+    sandbox
+}
+
+/// Starts a command below wrappers, and sends a signal to the program alone once there is a file
+/// `began`.
+fn signalled(sandbox: &Sandbox, wrapper: &[&str], signal: os::Signal, line: &str) -> Run {
+    let mut command = sandbox.command(wrapper, &["run", "--", "sh", "-c", line]);
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    assert!(os::wait(&|| sandbox.exists("began")), "it did not begin");
+    os::signal(child.id(), signal);
+    Run::ended(format!("run of {line}"), child)
+}
+
+#[test]
+fn a_signal_to_the_program_reaches_the_command() {
+    let sandbox = project();
+    let line = "trap 'echo heard; exit 7' TERM; touch began; while :; do sleep 0.1; done";
+    let run = signalled(&sandbox, &[], os::Signal::Terminate, line).code(7);
+    assert_eq!(run.stdout, "heard\n");
+    run.stderr_has("sh failed with exit 7; since ");
+    sandbox.remove("began");
+    let line = "touch began; exec sleep 60";
+    let run = signalled(&sandbox, &[], os::Signal::Terminate, line).code(143);
+    run.stderr_has("sh failed with signal 15; since ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_that_is_ignored_from_the_start_stays_so() {
+    let sandbox = project();
+    let line = "touch began; grep SigIgn /proc/self/status; sleep 1";
+    let ignoring = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"];
+    let run = signalled(&sandbox, &ignoring, os::Signal::HangUp, line).success();
+    assert!(run.stdout.trim().ends_with('1'), "{run}");
+}
+
+/// Runs a line at a terminal, with what is typed by a shell; `shows TEXT` waits until that was shown.
+fn typed(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Vec<String>> {
+    let shows = "shows() { tries=0; until grep -q -- \"$1\" \"$typescript\" 2>/dev/null; do \
+        sleep 0.05; tries=$((tries+1)); [ $tries -lt 400 ] || break; done; }";
+    // Output of an earlier call shows nothing here.
+    fixtures::remove(&sandbox.top().join("typescript"));
+    let run = with_keyboard(sandbox, &format!("{shows}\n{typing}"), line)?;
+    Some(run.stdout.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn ctrl_c_is_for_the_command_alone() {
+    let sandbox = project();
+    // What is waited for stands in no line that is typed or run.
+    sandbox.write(
+        "hears.sh",
+        "trap 'echo heard' INT; echo began\nwhile [ ! -e done ]; do sleep 0.1; done; exit 3\n",
+    );
+    let typing = r"shows began; printf '\003'; shows heard; printf '\003'; sleep 0.3; touch done; shows ended";
+    let line = "trap : INT; $checkpoint run -- sh hears.sh; echo e''nded $?";
+    let shown = given!(typed(&sandbox, typing, line)).join("\n");
+    assert_eq!(shown.matches("heard").count(), 2, "{shown}");
+    let is_named = shown.contains("sh failed with exit 3") && shown.contains("ended 3");
+    assert!(is_named, "{shown}");
+    sandbox.write("hears.sh", "echo began; exec sleep 60\n");
+    let shown = given!(typed(
+        &sandbox,
+        r"shows began; printf '\003'; shows ended",
+        line
+    ));
+    assert!(shown.contains(&"ended 130".to_owned()), "{shown:#?}");
+}
+
+#[test]
+fn ctrl_z_stops_both_and_fg_goes_on() {
+    let sandbox = project();
+    let by_key = ("echo began\n", r"printf '\032'");
+    // A program that reads keys itself may stop itself alone.
+    let by_itself = ("echo began; kill -STOP $$\n", ":");
+    for (begin, stop) in [by_key, by_itself] {
+        sandbox.write(
+            "stops.sh",
+            format!("{begin}read line; echo \"got $line\"; exit 3\n"),
+        );
+        let typing = format!(
+            "sleep 0.5; echo '$checkpoint run -- sh stops.sh'; shows began; sleep 0.3; {stop}\n\
+             shows Stopped; echo fg; sleep 0.5; echo typed; shows 'got typed'\n\
+             echo 'echo e\"\"nded $?'; shows 'ended 3'; echo exit"
+        );
+        let line = "exec bash --norc --noprofile -i";
+        let shown = given!(typed(&sandbox, &typing, line)).join("\n");
+        for text in ["Stopped", "got typed", "ended 3"] {
+            assert!(shown.contains(text), "{stop}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_is_asked_before_a_failure_is_taken_back() {
+    let sandbox = project();
+    let line = "$checkpoint run --restore-on-failure -- sh -c 'echo 2 > a; exit 3'";
+    let run = given!(dialogue(&sandbox, line, &[("[y/N]", "n\\n")])).code(3);
+    assert!(
+        run.stdout.contains("to go back: checkpoint restore "),
+        "{run}"
+    );
+    assert_eq!(sandbox.read("a"), "2\n");
+    sandbox.write("a", "1\n");
+    let run = given!(dialogue(&sandbox, line, &[("[y/N]", "y\\n")])).code(3);
+    assert!(
+        run.stdout.contains("modified a") && run.stdout.contains("checkpoint undo"),
+        "{run}"
+    );
+    assert_eq!(sandbox.read("a"), "1\n");
+}
+
+#[test]
+fn the_command_has_the_store_for_itself_and_inherits_nothing() {
+    let sandbox = project();
+    let own = Sandbox::binary().display();
+    let line =
+        format!("echo 2 > a; {own} create -q --lock-timeout 0 inside; ls -l /proc/self/fd >&2");
+    let run = sandbox.run(&["run", "--", "sh", "-c", &line]).success();
+    let reasons: Vec<_> = sandbox
+        .listed()
+        .iter()
+        .map(|row| row["reason"].to_string())
+        .collect();
+    assert!(
+        reasons[0].contains("inside") && reasons[1].contains("before"),
+        "{reasons:?}"
+    );
+    assert!(
+        !run.stderr.contains("socket:") && !run.stderr.contains("/lock"),
+        "{run}"
+    );
+}
