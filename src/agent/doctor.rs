@@ -17,6 +17,7 @@ use crate::error::{Code, CommandWords, Error, Result, Sentence};
 use crate::model::checkpoint::selector;
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::contract::hold;
+use crate::ops::create::watched::watcher;
 use crate::ops::maintain::verify;
 use crate::ops::{Context, Warning, session};
 use crate::store::files::atomic_file;
@@ -239,6 +240,10 @@ fn of_store(
         Some(pending) => checks.push(HealthCheck::of_error("restore", &pending.refusal())),
         None => checks.extend(strays(context, store, fix)),
     }
+    checks.extend(watcher(store).map(|watcher| {
+        let what = format!("{watcher} makes checkpoints by itself");
+        HealthCheck::new(Good, "watch", what)
+    }));
     let holds = hold::active_holds(context, store, &mut outcome.warnings);
     checks.extend(holds.iter().map(|hold| {
         let (name, left) = (escape(&hold.name), age(context.now_ms, hold.end_ms));

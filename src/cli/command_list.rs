@@ -99,6 +99,7 @@ commands! {
         "redo" Redo(commands::undo::RedoArgs),
         "rewind" Rewind(commands::rewind::PromptRewindArgs),
         "bisect" Bisect(commands::bisect::BisectArgs),
+        "watch" Watch(commands::watch::WatchArgs),
         "guard" Guard(commands::guard::GuardArgs),
         "hold" Hold(commands::hold::HoldArgs),
         "release" Release(commands::hold::ReleaseArgs),

@@ -12,6 +12,7 @@ use crate::commands::restore::RestoreAnswer;
 use crate::commands::run::RunAnswer;
 use crate::commands::setup::SetupOutcome;
 use crate::commands::ui::UiAnswer;
+use crate::commands::watch::WatchOutcome;
 use crate::commands::{create, diff, show, status};
 use crate::config::Environment;
 use crate::error::{Code, Error, Result, exit_code};
@@ -131,6 +132,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "undo.list" => StepsOutcome,
     "ui" => UiAnswer,
     "verify" => VerifyOutcome,
+    "watch" => WatchOutcome,
     "phase.approve" "phase.done" "phase.fail" "phase.progress" "phase.skip" "phase.start"
     "task.add" "task.done" "task.fail" "task.reset" "task.start"
     "workflow.import" "workflow.init" "workflow.note" => StepOutcome,

@@ -63,7 +63,7 @@ macro_rules! pages {
 
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
 const TOPICS: &[(&str, &str)] = pages! {
-    "selectors" "history" "recovery" "what-is-captured" "scoped" "workflows" "agents" "browser"
+    "selectors" "history" "recovery" "what-is-captured" "scoped" "workflows" "agents" "watching" "browser"
     "json" "configuration" "performance" "platforms" "remotes"
 };
 

@@ -40,6 +40,7 @@ pub mod stores;
 pub mod ui;
 pub mod undo;
 pub mod verify;
+pub mod watch;
 pub mod workflow;
 
 /// What most commands name.

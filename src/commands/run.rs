@@ -1,6 +1,6 @@
 //! `run`: a checkpoint, then the user's command; if that fails, what it changed and the way back.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
 
 use crate::answer::table::cut;
@@ -82,7 +82,7 @@ impl Command for RunArgs {
             Stdio::inherit()
         };
         let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
-        let ended = children.in_our_place(&self.command, dir, stdout, |_| ());
+        let ended = children.in_our_place(&self.command, dir, stdout, || (), || ());
         let answer = RunAnswer {
             checkpoint: made.checkpoint,
             command_exit: ended.as_ref().ok().copied(),
@@ -96,14 +96,20 @@ impl Command for RunArgs {
                 let code = u8::try_from(ended.code()).unwrap_or(exit_code::FAILED);
                 Ok(done.but(error).exit_if(true, code))
             }
-            Err(why) => {
-                let is_missing = why.kind() == std::io::ErrorKind::NotFound;
-                let exit = if is_missing { NOT_FOUND } else { CANNOT_RUN };
-                let what = format!("cannot start {}: {why}", self.program());
-                Ok(done.but(Some(Error::new(Code { exit, ..Code::IO }, what))))
-            }
+            Err(why) => Ok(done.but(Some(cannot_start(&self.command[0], &why)))),
         }
     }
+}
+
+/// Says that a program cannot be started, with the exit code of a shell.
+pub fn cannot_start(program: &OsStr, why: &std::io::Error) -> Error {
+    let is_missing = why.kind() == std::io::ErrorKind::NotFound;
+    let exit = if is_missing { NOT_FOUND } else { CANNOT_RUN };
+    let what = format!(
+        "cannot start {}: {why}",
+        shell_word(program.as_encoded_bytes())
+    );
+    Error::new(Code { exit, ..Code::IO }, what)
 }
 
 impl RunArgs {

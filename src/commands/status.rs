@@ -91,6 +91,9 @@ impl Text for StatusAnswer {
             let pending = format!("restore to {target}, safety checkpoint {safety}");
             row(out, "pending", &pending);
         }
+        if let Some(watcher) = &outcome.watcher {
+            row(out, "watched", &format!("by {watcher}"));
+        }
         for hold in &outcome.holds {
             let (name, until) = (escape(&hold.name), utc_seconds(hold.end_ms));
             row(out, "held", &format!("{name}, until {until} UTC"));

@@ -248,7 +248,7 @@ codes! {
     3 => AMBIGUOUS_CHECKPOINT "ambiguous_checkpoint" BUNDLE_NEEDS "bundle_needs"
         EVICTED_MEANWHILE "evicted_meanwhile" IS_A_DIRECTORY "is_a_directory" NO_STORE "no_store"
         NO_SUCH_CHECKPOINT "no_such_checkpoint" NO_SUCH_HOLD "no_such_hold"
-        NO_SUCH_PATH "no_such_path" NOTHING_FOUND "nothing_found"
+        NO_SUCH_PATH "no_such_path" NO_WATCHER "no_watcher" NOTHING_FOUND "nothing_found"
         NOTHING_TO_TAKE_BACK "nothing_to_take_back" ROOT_MISSING "root_missing"
         STORE_GONE "store_gone",
     4 => AMBIGUOUS_STORE "ambiguous_store" BAD_DESTINATION "bad_destination"
@@ -260,7 +260,7 @@ codes! {
         RELINK_REFUSED "relink_refused" REMOTE_NAME_TAKEN "remote_name_taken"
         RESTORE_NEVER_BEGAN "restore_never_began" RESTORE_PENDING "restore_pending"
         SEVERAL_HOLDS "several_holds" UNGUARDED "unguarded" UNSAFE_ROOT "unsafe_root"
-        WORKFLOW_FILE "workflow_file",
+        WATCHED "watched" WORKFLOW_FILE "workflow_file",
     6 => BAD_BUNDLE "bad_bundle" DAMAGED "damaged" STORE_TOO_NEW "store_too_new"
         STORE_UNUSABLE "store_unusable",
     7 => BUSY "busy",

@@ -69,7 +69,7 @@ impl Children<'_> {
 
     /// Runs a program in our place: it has our stdin, stderr and process group, so that the terminal is
     /// its own and sends it what is typed; signals that are sent to us reach it, and if it stops, so do
-    /// we. `meanwhile` runs beside it, and gets what is cut off when the program ends.
+    /// we. `meanwhile` runs beside it; `at_end` is called when it ends.
     ///
     /// # Errors
     /// It cannot be started.
@@ -78,7 +78,8 @@ impl Children<'_> {
         words: &[OsString],
         dir: Option<&Path>,
         stdout: Stdio,
-        meanwhile: impl FnOnce(&mpsc::Receiver<()>),
+        at_end: impl FnOnce() + Send,
+        meanwhile: impl FnOnce(),
     ) -> std::io::Result<CommandEnd> {
         let mut command = command(words);
         command.stdout(stdout);
@@ -90,12 +91,12 @@ impl Children<'_> {
         let wake = Wake::new(true)?;
         let mut child = command.spawn()?;
         let status = thread::scope(|scope| {
-            let (open, ended) = mpsc::channel();
             let waiting = scope.spawn(move || {
-                let _open = open;
-                attend(&mut child, &wake)
+                let status = attend(&mut child, &wake);
+                at_end();
+                status
             });
-            meanwhile(&ended);
+            meanwhile();
             waiting.join()
         });
         // Ctrl-C was for the child.

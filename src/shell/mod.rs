@@ -6,6 +6,7 @@ pub mod browser;
 pub mod child;
 pub mod command_context;
 pub mod environment;
+pub mod file_events;
 pub mod grammar;
 pub mod run;
 pub mod signals;

@@ -44,6 +44,34 @@ pub fn install(interrupt: &Interrupt) {
     }
 }
 
+/// Calls back, on a thread of its own, once a signal asks to stop.
+#[cfg(unix)]
+pub fn on_stop(_: &Interrupt, then: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let (mut told, tell) = UnixStream::pair()?;
+    let is_ignored = ignored();
+    let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    for signal in signals.filter(|signal| !is_ignored(signal)) {
+        low_level::pipe::register(signal, tell.try_clone()?)?;
+    }
+    std::thread::spawn(move || {
+        let _ = told.read(&mut [0]);
+        then();
+    });
+    Ok(())
+}
+
+/// Asks a process to stop.
+///
+/// # Errors
+/// There is no such process, or it is another user's.
+#[cfg(unix)]
+pub fn ask_to_stop(process: i32) -> std::io::Result<()> {
+    use rustix::process::kill_process;
+    let process =
+        rustix::process::Pid::from_raw(process).ok_or(std::io::ErrorKind::InvalidInput)?;
+    Ok(kill_process(process, rustix::process::Signal::TERM)?)
+}
+
 /// Returns what tells whether this process ignores a signal.
 #[cfg(unix)]
 fn ignored() -> impl Fn(&i32) -> bool {
@@ -156,6 +184,29 @@ pub fn install(interrupt: &Interrupt) {
         }
         interrupt.set(INTERRUPT.unsigned_abs() as usize);
     });
+}
+
+/// Time between two looks at whether Ctrl-C came.
+#[cfg(not(unix))]
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// Calls back, on a thread of its own, once Ctrl-C asks to stop.
+#[cfg(not(unix))]
+pub fn on_stop(interrupt: &Interrupt, then: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let interrupt = interrupt.clone();
+    std::thread::spawn(move || {
+        while interrupt.check().is_ok() {
+            std::thread::sleep(PAUSE);
+        }
+        then();
+    });
+    Ok(())
+}
+
+/// Windows has no signal for another process.
+#[cfg(not(unix))]
+pub fn ask_to_stop(_: i32) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// Ends this process as the signal would have.

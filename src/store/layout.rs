@@ -14,7 +14,7 @@
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal  holds  adopted  rewords  origins  remotes
+//!     ├── description  lock  journal  holds  adopted  rewords  origins  remotes  watcher
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── index                                     likewise, the file of `commit_index`
@@ -222,6 +222,8 @@ paths! {
     delta_packs "checkpoint/delta-packs",
     adopted "checkpoint/adopted",
     last_gc "checkpoint/tidied",
+    /// Locked by a `watch` at work, whose process it names.
+    watcher "checkpoint/watcher",
     main "refs/heads/main",
 }
 

@@ -148,10 +148,11 @@ pub fn refusal(path: &Path) -> Option<Error> {
     refused.map(Error::io("open", path))
 }
 
-/// Whether a process holds the lock. A lock file that is missing or unreadable counts as free.
-pub fn is_held(path: &Path) -> bool {
-    read_regular::open(path)
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+/// Returns the name of the process that holds the lock. One that is missing or unreadable counts as free.
+pub fn holder(path: &Path) -> Option<String> {
+    let mut file = read_regular::open(path).ok()?;
+    let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    is_held.then(|| read_holder(&mut file))
 }
 
 fn open(path: &Path) -> Result<File> {

@@ -149,7 +149,7 @@ impl Store {
 
     /// Whether a process holds the lock at this moment.
     pub fn is_locked(&self) -> bool {
-        lock::is_held(&self.layout.lock())
+        lock::holder(&self.layout.lock()).is_some()
     }
 
     /// Returns the meta of a checkpoint; the default one if it names none.

@@ -131,7 +131,14 @@ fn run_example(sandbox: &Sandbox, example: &str) -> Run {
     } else {
         ""
     };
-    let script = format!("checkpoint() {{ \"$PROGRAM\" --yes \"$@\" {last}; }}\n{example}\n");
+    // A watcher is asked to stop after a second.
+    let first = if example.contains(" watch") {
+        "timeout --preserve-status 1"
+    } else {
+        ""
+    };
+    let script =
+        format!("checkpoint() {{ {first} \"$PROGRAM\" --yes \"$@\" {last}; }}\n{example}\n");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script]).current_dir(sandbox.root());
     let of_program = sandbox.command(&[], &[]);

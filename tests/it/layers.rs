@@ -48,6 +48,7 @@ jsonc_parser: agent/setup/json_edit
 libdeflater: store/objects/deflate
 libz_sys:
 memchr: ops/browse/find/text_search worktree/rules/secrets
+notify: shell/file_events
 open: shell/browser
 ratatui: shell/terminal/picker
 rmcp: mcp/

@@ -149,6 +149,7 @@ mod terminal_words;
 mod ui;
 mod undo_redo;
 mod version_0_1;
+mod watch;
 #[cfg(windows)]
 mod windows;
 mod workflow_cost;

@@ -14,7 +14,7 @@ const LONGEST_README: usize = 120;
 /// may be wider.
 const WIDEST_PROSE: usize = 80;
 /// Pages without an example that runs everywhere.
-const WITHOUT_EXAMPLES: [&str; 3] = ["agents", "performance", "platforms"];
+const WITHOUT_EXAMPLES: [&str; 4] = ["agents", "performance", "platforms", "watching"];
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

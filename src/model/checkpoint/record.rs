@@ -9,6 +9,9 @@ use crate::model::{ObjectId, PathFilter, Provenance, RelPath, Scope};
 /// Minimum number of id digits that name a checkpoint.
 pub const MIN_PREFIX: usize = 4;
 
+/// Source of the checkpoints that `watch` makes.
+pub const WATCH: &str = "watch";
+
 /// One checkpoint, as read from its commit and refs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -86,8 +89,10 @@ pub enum KeepClass {
     Named,
     /// Of a part of the directory, requested likewise.
     Scoped,
-    /// Made by the phases of a workflow.
+    /// Made by the phases of a workflow and the hooks of agents.
     Automatic,
+    /// Made by `watch`.
+    Watched,
     /// Taken before a restore.
     Safety,
 }
@@ -182,6 +187,8 @@ impl Checkpoint {
     pub fn class(&self) -> KeepClass {
         if self.is_safety() {
             KeepClass::Safety
+        } else if self.record.terms.is_automatic && self.record.source == WATCH {
+            KeepClass::Watched
         } else if self.record.terms.is_automatic {
             KeepClass::Automatic
         } else if self.is_scoped() {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::time::local_periods;
+use crate::base::time::{MINUTE_MS, local_periods};
 use crate::model::{Checkpoint, KeepClass, Line, LineEntry, ObjectId, Steps};
 
 /// Number of newest restores, undos and redos whose safety checkpoint and target stay.
@@ -80,6 +80,7 @@ pub fn plan(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> R
         (KeepClass::Named, policy.last),
         (KeepClass::Scoped, policy.last),
         (KeepClass::Automatic, policy.auto),
+        (KeepClass::Watched, 1),
     ];
     let is_over = |(class, limit): (_, usize)| line.count_of(class) > limit.max(1);
     if limits.into_iter().any(is_over) {
@@ -122,27 +123,25 @@ fn judge(
     for safety in safeties.filter(|member| !old.contains(&member.id)) {
         why.insert(safety.id, vec![KeepReason::Undo]);
     }
-    for class in [KeepClass::Named, KeepClass::Scoped, KeepClass::Automatic] {
+    for class in [
+        KeepClass::Named,
+        KeepClass::Scoped,
+        KeepClass::Automatic,
+        KeepClass::Watched,
+    ] {
         let is_automatic = class == KeepClass::Automatic;
-        let policy = if is_automatic {
-            policy.for_automatic()
-        } else {
-            *policy
+        let policy = match class {
+            KeepClass::Automatic => policy.for_automatic(),
+            KeepClass::Watched => policy.for_watched(),
+            _ => *policy,
         };
         let of_class = members.iter().filter(|member| member.class == class);
         let of_class: Vec<&LineEntry> = of_class.copied().collect();
         let times_ms: Vec<i64> = of_class.iter().map(|member| member.time_ms).collect();
         let is_protected = |member: &&&LineEntry| protected.contains_key(&member.id);
-        over_keep |=
-            !is_automatic && of_class.iter().filter(is_protected).count() > policy.last.max(1);
-        let reason = match class {
-            KeepClass::Automatic => EvictionReason::OldAutomatic,
-            _ if policy.has_rules_of_time() => EvictionReason::NoRule,
-            _ => EvictionReason::Oldest {
-                keep: policy.last,
-                is_typed: policy.is_last_typed,
-            },
-        };
+        over_keep |= matches!(class, KeepClass::Named | KeepClass::Scoped)
+            && of_class.iter().filter(is_protected).count() > policy.last.max(1);
+        let reason = policy.reason_in(class);
         for (member, mut rules) in of_class
             .iter()
             .zip(policy.rules_that_keep(&times_ms, now_ms))
@@ -292,7 +291,7 @@ fn protected<'c>(
         protect(id, KeepReason::LateRestore);
     }
     let is_whole =
-        |member: &&LineEntry| matches!(member.class, KeepClass::Named | KeepClass::Automatic);
+        |member: &&LineEntry| !matches!(member.class, KeepClass::Scoped | KeepClass::Safety);
     let newest = members.clone().next_back();
     let newest_whole = members.clone().rfind(is_whole);
     let newest_whole =
@@ -398,6 +397,20 @@ impl Policy {
         Self::of_last(self.auto)
     }
 
+    /// The policy for what `watch` made: all of the last hour, then by hour and by day.
+    #[must_use]
+    pub fn for_watched(&self) -> Self {
+        if self.last == Self::EVERYTHING.last {
+            return *self;
+        }
+        Self {
+            within_ms: 60 * MINUTE_MS,
+            hourly: 24,
+            daily: 30,
+            ..Self::of_last(1)
+        }
+    }
+
     /// The policy with a change that was typed on the command line. One that evicts nothing, because
     /// a setting to keep more cannot be read, stays.
     #[must_use]
@@ -439,6 +452,18 @@ impl Policy {
             monthly: of(self.monthly, change.keep_monthly),
             within_ms: within_ms.map_or(self.within_ms, |asked| age_ms(self.within_ms, asked)),
             auto: of(self.auto, change.keep_auto),
+        }
+    }
+
+    /// Why this policy evicts one of a class.
+    fn reason_in(&self, class: KeepClass) -> EvictionReason {
+        match class {
+            KeepClass::Automatic => EvictionReason::OldAutomatic,
+            _ if self.has_rules_of_time() => EvictionReason::NoRule,
+            _ => EvictionReason::Oldest {
+                keep: self.last,
+                is_typed: self.is_last_typed,
+            },
         }
     }
 

@@ -15,6 +15,7 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::capture::present::Compared;
 use crate::ops::contract::hold;
+use crate::ops::create::watched;
 use crate::ops::maintain::{moved, size_limit};
 use crate::ops::{CaptureOptions, Context, LeftOut, Moved, Warning, WorktreeSide, session};
 use crate::store::Store;
@@ -65,6 +66,8 @@ pub struct StatusOutcome {
     pub changed: Vec<(RelPath, PlannedChange)>,
     /// A restore that was interrupted.
     pub pending: Option<PendingRestore>,
+    /// The process that makes checkpoints by itself; null if there is none.
+    pub watcher: Option<String>,
     /// Holds that have not ended.
     pub holds: Vec<Hold>,
     pub over_keep: bool,
@@ -149,6 +152,7 @@ fn describe_store(
     outcome
         .warnings
         .extend(reader_warnings(context, store, &inventory)?);
+    outcome.watcher = watched::watcher(store);
     outcome.holds = hold::active_holds(context, store, &mut outcome.warnings);
     let needed = session::needed(context, store, pending.as_ref());
     let policy = &context.settings.keep;

@@ -24,6 +24,7 @@ use crate::store::damage::salvage::Unreadable;
 use crate::store::small_files::size_gate::{self, GateKey};
 use crate::store::trees::meta_tree;
 use crate::store::{Extras, Store};
+use crate::worktree::tree_handle::place_below;
 
 /// Captures the directory and records it. [`tidy`] is to follow once the answer is given.
 pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcome> {
@@ -151,11 +152,17 @@ fn capture_and_record(
     gathered.extras.databases =
         back_up_all(context, &session.locked, &options.databases, &mut pack)?;
     let newest = reusable(context, session, &gathered, options)?;
+    let directories = options.lists_directories.then(|| {
+        let paths = gathered.captured.listing.paths();
+        let place = |path| place_below(context.root.path(), path);
+        paths.iter().map(place).collect()
+    });
     let mut outcome = match newest {
         Some(newest) => reuse(newest, gathered.captured, options, warnings),
         None => record(context, session, pack, gathered, options, warnings)?,
     };
     outcome.databases.clone_from(&options.databases);
+    outcome.directories = directories.unwrap_or_default();
     // A pattern that is misspelt shows in what is left out all the same.
     outcome.left_out_told |= !options.include_sensitive.is_empty() && outcome.skipped.is_none();
     evict_for_size(context, session, &mut outcome);
@@ -180,15 +187,20 @@ fn gate_key(
     })
 }
 
-/// Returns the newest checkpoint if it can be reused; a safety checkpoint never is.
+/// Returns the newest checkpoint, or the one at which the directory stands, if it can be reused.
 fn reusable(
     context: &Context,
     session: &Session<'_>,
     captured: &CapturedScope,
     options: &CreateOptions,
 ) -> Result<Option<Checkpoint>> {
-    let newest = session.locked.inventory().newest();
-    let Some(newest) = newest.filter(|c| !c.is_safety()) else {
+    let inventory = session.locked.inventory();
+    let newest = match options.dedup {
+        DedupPolicy::Standing => inventory.checkpoints.baseline(),
+        _ => inventory.newest(),
+    };
+    let may_be_safety = options.dedup == DedupPolicy::Standing;
+    let Some(newest) = newest.filter(|c| may_be_safety || !c.is_safety()) else {
         return Ok(None);
     };
     let record = &newest.record;
@@ -199,10 +211,13 @@ fn reusable(
             is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms)
         }
         DedupPolicy::Always => true,
-        DedupPolicy::SameState => record.terms.scope.is_none() && record.terms.expiry.is_none(),
+        DedupPolicy::SameState | DedupPolicy::Standing => {
+            record.terms.scope.is_none() && record.terms.expiry.is_none()
+        }
         DedupPolicy::Never => false,
     };
-    let is_alike = options.dedup == DedupPolicy::SameState || record.terms == options.terms;
+    let asks_nothing = [DedupPolicy::SameState, DedupPolicy::Standing];
+    let is_alike = asks_nothing.contains(&options.dedup) || record.terms == options.terms;
     if !may_reuse || newest.tree != captured.captured.tree || !is_alike {
         return Ok(None);
     }

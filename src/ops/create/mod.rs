@@ -4,3 +4,4 @@ pub mod command;
 pub mod copies;
 pub mod options;
 pub mod record;
+pub mod watched;

@@ -44,6 +44,8 @@ pub struct CreateOptions {
     pub dedup: DedupPolicy,
     /// The event of an agent that led to it; otherwise the environment names the agent.
     pub provenance: Option<Provenance>,
+    /// Whether the outcome lists the directories that were captured.
+    pub lists_directories: bool,
     /// Text of the prompt that led to it, without secrets.
     pub prompt: Option<String>,
 }
@@ -78,6 +80,8 @@ pub enum DedupPolicy {
     Always,
     /// If it holds the same state for as long; who asked for it does not count.
     SameState,
+    /// If the directory is as it was last recorded or restored; who asked for that does not count.
+    Standing,
     /// Never reuse: the caller needs a checkpoint of its own.
     Never,
 }
@@ -208,6 +212,9 @@ pub struct CreateOutcome {
     /// See [`Session::needed_bytes`](crate::ops::session::Session).
     #[serde(skip)]
     pub needed_bytes: Option<u64>,
+    /// See [`CreateOptions::lists_directories`].
+    #[serde(skip)]
+    pub directories: Vec<PathBuf>,
     #[serde(skip)]
     pub warnings: Vec<Warning>,
 }

@@ -327,7 +327,7 @@ pub fn delete_store(
         .unwrap_or_default();
     let layout = Layout::new(dir.clone());
     // The process that holds the lock may be carrying out that very restore, so wait for it.
-    if !lock::is_held(&layout.lock()) {
+    if lock::holder(&layout.lock()).is_none() {
         refuse(&layout, options, &checkpoints)?;
     }
     outcome.check_plan(options.plan.as_ref())?;

@@ -27,7 +27,7 @@ use crate::store::refs::commit_reader;
 use crate::store::small_files::stat_cache::{SUM_BYTES, put, sum_at_end};
 use crate::store::{IdMap, Input, Inventory, Layout, ObjectKind, Objects, Pack, PackStamp};
 
-const MAGIC: &[u8; 8] = b"CKPTIX01";
+const MAGIC: &[u8; 8] = b"CKPTIX02";
 /// Bytes of the magic, the format, and the length of all before the commits.
 const HEAD_BYTES: usize = 3 * 8;
 /// Bytes of a record: the id, seven numbers and the traits.
@@ -35,17 +35,18 @@ const RECORD_BYTES: usize = 20 + 7 * 8 + 1;
 /// Bytes of other commits that are read before and after one.
 const AROUND_BYTES: u64 = 32 << 10;
 /// Classes by their number in the traits, and the other bits of these.
-const CLASSES: [KeepClass; 4] = [
+const CLASSES: [KeepClass; 5] = [
     KeepClass::Named,
     KeepClass::Scoped,
     KeepClass::Automatic,
     KeepClass::Safety,
+    KeepClass::Watched,
 ];
-const CLASS_MASK: u8 = 0b11;
-const IS_PARTIAL: u8 = 0b100;
-const HAS_META: u8 = 0b1000;
+const CLASS_MASK: u8 = 0b111;
+const IS_PARTIAL: u8 = 0b1000;
+const HAS_META: u8 = 0b1_0000;
 /// Plain git made it: its place does not follow from its commit.
-const IS_FOREIGN: u8 = 0b1_0000;
+const IS_FOREIGN: u8 = 0b10_0000;
 /// Fewest commits that lack a record for which the file is rewritten.
 const WORTH_WRITING: usize = 8;
 

@@ -186,7 +186,7 @@ function drawn(it, i, entries, pick, at) {
   if (it.is === 'day') return item(h('h2', it.text));
   if (it.is === 'session') return item(h('h3', h('span.agent', it.provenance.agent_name ?? 'agent'), ' session ', h('span.mono', it.provenance.session.slice(0, 8))));
   if (it.is === 'prompt') return item(h('p.prompt-text', h('span.quote', { 'aria-hidden': 'true' }, '❝'), h('span.name', it.text ?? `Prompt ${it.number}`)));
-  if (it.is === 'now') return item(h('a.now-link', { href: '#/at/here', ...tab }, h('b', 'Now'), h('span.dim', drift())));
+  if (it.is === 'now') return item(h('a.now-link', { href: '#/at/here', ...tab }, h('b', 'Now'), h('span.dim', drift()), store.status?.watcher && h('span.tag', { title: `${store.status.watcher} saves by itself` }, 'watched')));
   if (it.is === 'fold') return item(folded(it, tab));
   return item(...checkpoint(it, tab, pick));
 }

@@ -4,7 +4,7 @@
 //! The seed is printed; `CHECKPOINT_SEED` repeats it, `CHECKPOINT_CASES` scales how many.
 
 pub mod generator;
-mod oracle;
+pub mod oracle;
 
 use crate::bench::{Sandbox, cases, sample};
 use generator::{KINDS, Random};

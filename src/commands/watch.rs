@@ -1,0 +1,359 @@
+//! `watch`: makes checkpoints by itself.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::process::Stdio;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use crate::answer::words::{count_files, eviction_lines};
+use crate::base::Malformed;
+use crate::base::time::parse_span;
+use crate::commands::prelude::*;
+use crate::commands::run::cannot_start;
+use crate::model::CheckpointRef;
+use crate::ops::create::command::tidy;
+use crate::ops::create::watched::{self, watcher};
+use crate::ops::{CreateOutcome, Place, Skipped};
+use crate::shell::file_events::FileEvents;
+use crate::shell::{command_context, signals};
+
+/// Make checkpoints by itself, whenever the directory has been still for a moment
+///
+/// It goes on until Ctrl-C or --stop. What the system tells of changes are hints: each checkpoint is
+/// a whole create, and an unchanged directory gets none. With a command it goes on for as long as
+/// that runs, with this terminal as its own, and ends with its exit code. They are automatic: all of the last hour
+/// stay, then one each hour, then one each day.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WatchArgs {
+    /// Time without a change before a checkpoint is made
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "2s")]
+    pub settle: Duration,
+    /// Shortest time between two checkpoints
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "1m")]
+    pub at_most: Duration,
+    /// Time after which it looks without having been told of a change
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "15m")]
+    pub every: Duration,
+    /// End the watcher of this directory
+    #[arg(long, conflicts_with = "command")]
+    pub stop: bool,
+    /// Command and its arguments, after --
+    #[arg(value_name = "CMD", last = true)]
+    pub command: Vec<OsString>,
+}
+
+fn span(typed: &str) -> std::result::Result<Duration, Malformed> {
+    let span = parse_span(typed).and_then(|ms| u64::try_from(ms).ok());
+    let span = span.filter(|ms| *ms > 0);
+    let span = span.ok_or("write a duration such as 10s, 5m or 2h")?;
+    Ok(Duration::from_millis(span))
+}
+
+/// What a watcher did.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct WatchOutcome {
+    /// Number of checkpoints that were made.
+    pub made_count: usize,
+    /// The last of them; all null if there is none.
+    pub latest: CheckpointRef,
+    /// The watcher that was ended with `--stop`; else null.
+    pub stopped: Option<String>,
+}
+
+impl Command for WatchArgs {
+    type Answer = WatchOutcome;
+    const TRAITS: Properties = Properties::USUAL;
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<WatchOutcome>> {
+        if self.stop {
+            return stop(context);
+        }
+        let _shield = context.interrupt.shield();
+        let mut lock = watched::begin(context)?;
+        let (tell, happenings) = mpsc::channel();
+        let mut watch = Watch::new(self, context, cmd, &tell);
+        if let Some(error) = watch.inspect() {
+            // These pass.
+            if ![Code::HELD, Code::BUSY].contains(&error.code) {
+                return Err(error);
+            }
+            watch.complain(&error);
+        }
+        if lock.is_none() {
+            lock = watched::begin(context)?;
+        }
+        let stop = move || drop(tell.send(Happening::Stop));
+        let mut failed = None;
+        let command = std::mem::take(&mut watch.args.command);
+        let ended = if let Some(program) = command.first() {
+            let stdout = if cmd.printer.json {
+                Stdio::from(std::io::stderr())
+            } else {
+                Stdio::inherit()
+            };
+            let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
+            let go = || failed = watch.go(&happenings);
+            let ended = children.in_our_place(&command, dir, stdout, stop, go);
+            Some(ended.map_err(|why| cannot_start(program, &why))?)
+        } else {
+            let stopper = signals::on_stop(&context.interrupt, stop);
+            stopper.map_err(|why| Error::unexpected(format!("signals cannot be had: {why}")))?;
+            failed = watch.go(&happenings);
+            None
+        };
+        drop(lock);
+        let code = ended.map(|ended| u8::try_from(ended.code()).unwrap_or(exit_code::FAILED));
+        let done = Done::new(watch.outcome, Vec::new()).but(failed);
+        Ok(done.exit_if(code.is_some(), code.unwrap_or_default()))
+    }
+}
+
+impl Text for WatchOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if let Some(stopped) = &self.stopped {
+            outln!(out, "Ended {stopped}.");
+        }
+    }
+}
+
+/// Time that a watcher may take to end, and between two looks at whether it has.
+const LONGEST_STOP: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Ends the watcher of this root, which makes a last checkpoint.
+fn stop(context: &Context) -> Result<Done<WatchOutcome>> {
+    let store = context.require_store()?;
+    let Some(name) = watcher(&store) else {
+        let none = Error::new(Code::NO_WATCHER, "no process watches this directory");
+        return Err(none.advise("'checkpoint watch' begins"));
+    };
+    let number = name.split(' ').nth(1).and_then(|word| word.parse().ok());
+    let asked = signals::ask_to_stop(number.unwrap_or_default());
+    asked.map_err(|why| Error::unexpected(format!("{name} cannot be asked to stop: {why}")))?;
+    let asked = Instant::now();
+    while watcher(&store).is_some() {
+        if asked.elapsed() > LONGEST_STOP {
+            return Err(Error::unexpected(format!("{name} has not ended yet")));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let outcome = WatchOutcome {
+        stopped: Some(name),
+        ..WatchOutcome::default()
+    };
+    Ok(Done::new(outcome, Vec::new()))
+}
+
+/// What a watcher waits for.
+enum Happening {
+    Change,
+    Stop,
+}
+
+/// Housekeeping after a checkpoint takes no longer.
+const TIDY_TIME: Duration = Duration::from_millis(200);
+/// A look is followed by a pause of so many times its length: a large tree is not scanned all the time.
+const PAUSE_FACTOR: u32 = 10;
+
+struct Watch<'w> {
+    args: WatchArgs,
+    context: &'w Context,
+    cmd: &'w CommandContext<'w>,
+    place: Place,
+    /// Whether the terminal is that of a command.
+    is_behind: bool,
+    events: Option<FileEvents>,
+    /// When something last seemed to change that no checkpoint holds yet.
+    changed: Option<Instant>,
+    looked: Instant,
+    /// The earliest time of the next checkpoint.
+    next: Instant,
+    /// What was said already.
+    said: HashSet<String>,
+    outcome: WatchOutcome,
+}
+
+impl<'w> Watch<'w> {
+    fn new(
+        args: WatchArgs,
+        context: &'w Context,
+        cmd: &'w CommandContext<'w>,
+        tell: &Sender<Happening>,
+    ) -> Self {
+        let now = Instant::now();
+        let dir = context.root.path().to_path_buf();
+        let mut watch = Self {
+            is_behind: !args.command.is_empty() || cmd.printer.json,
+            args,
+            context,
+            cmd,
+            place: Place {
+                dir,
+                is_exact: true,
+            },
+            events: None,
+            changed: None,
+            looked: now,
+            next: now,
+            said: HashSet::new(),
+            outcome: WatchOutcome::default(),
+        };
+        let tell = tell.clone();
+        match FileEvents::new(move || drop(tell.send(Happening::Change))) {
+            Ok(events) => watch.events = Some(events),
+            Err(why) => watch.fall_back(&why),
+        }
+        watch
+    }
+
+    /// Looks whenever it is due, until it is asked to stop; then looks once more. Returns why that
+    /// failed.
+    fn go(&mut self, happenings: &Receiver<Happening>) -> Option<Error> {
+        let root = escape_path(self.context.root.path());
+        self.say(&format!("watching {root}; Ctrl-C ends this\n"));
+        loop {
+            let pause = self.due().saturating_duration_since(Instant::now());
+            match happenings.recv_timeout(pause) {
+                Ok(Happening::Change) => {
+                    let told = self.events.as_ref().map(|events| &events.is_told);
+                    told.into_iter()
+                        .for_each(|told| told.store(false, Ordering::SeqCst));
+                    self.changed = Some(Instant::now());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(error) = self.inspect() {
+                        self.complain(&error);
+                    }
+                }
+                Ok(Happening::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.context.interrupt.set(0);
+        self.inspect()
+    }
+
+    fn due(&self) -> Instant {
+        let at_the_latest = self.looked + self.args.every;
+        let changed = self
+            .changed
+            .map(|at| (at + self.args.settle).max(self.next));
+        changed.map_or(at_the_latest, |at| at.min(at_the_latest))
+    }
+
+    /// Makes a checkpoint of what changed, and watches what there is now. Returns what failed.
+    fn inspect(&mut self) -> Option<Error> {
+        let begun = Instant::now();
+        self.changed = None;
+        if self.is_behind {
+            // A Ctrl-C was for the command.
+            self.context.interrupt.set(0);
+        }
+        let made = self.save();
+        self.looked = Instant::now();
+        self.next = self.looked + (self.looked - begun) * PAUSE_FACTOR;
+        match made {
+            Ok(outcome) => {
+                self.answer(&outcome);
+                self.follow(outcome);
+                None
+            }
+            Err(error) => {
+                // What is in the way now may be gone then.
+                self.changed = Some(self.looked);
+                let is_asked = error.signal().is_some();
+                self.next += if is_asked {
+                    Duration::ZERO
+                } else {
+                    self.args.at_most
+                };
+                (!is_asked).then_some(error)
+            }
+        }
+    }
+
+    /// Settings, root and clock may be others than at the last look.
+    fn save(&self) -> Result<CreateOutcome> {
+        let environment = self.context.environment.clone();
+        let opened = command_context::open(&self.place, self.cmd.global, environment, "watch")?;
+        let context = Context {
+            interrupt: self.context.interrupt.clone(),
+            ..opened
+        };
+        let mut outcome = watched::create_if_changed(&context)?;
+        let missing = match outcome.skipped {
+            Some(Skipped::Disabled) => "nothing is watched: CHECKPOINT_DISABLE is set",
+            Some(Skipped::TooManyFiles) => {
+                "nothing is recorded: there are too many files; max_files raises the limit, an exclude leaves folders out"
+            }
+            _ => "",
+        };
+        if !missing.is_empty() {
+            return Err(Error::new(Code::NOT_RECORDED, missing));
+        }
+        let begun = Instant::now();
+        let late = tidy(&context, &outcome, &|| begun.elapsed() > TIDY_TIME);
+        outcome.warnings.extend(late);
+        Ok(outcome)
+    }
+
+    /// Says what was made.
+    fn answer(&mut self, outcome: &CreateOutcome) {
+        for warning in &outcome.warnings {
+            if !matches!(warning, Warning::Dedup { .. }) && self.said.insert(format!("{warning:?}"))
+            {
+                self.cmd.printer.warning(warning);
+            }
+        }
+        let made = outcome.checkpoint.as_ref();
+        let Some(made) = made.filter(|_| outcome.skipped.is_none()) else {
+            return;
+        };
+        self.next = self.looked + self.args.at_most;
+        self.outcome.made_count += 1;
+        self.outcome.latest = CheckpointRef::new(made);
+        let counts = &outcome.counts;
+        let (added, modified, deleted) = (counts.added, counts.modified, counts.deleted);
+        let files = count_files(counts.files);
+        if !self.is_behind {
+            self.cmd.printer.result(&format!("{}\n", made.id.short()));
+        }
+        self.say(&format!("+{added} ~{modified} -{deleted}, {files}\n"));
+        self.say(&eviction_lines("evicted", &outcome.evicted));
+    }
+
+    /// Watches the directories that were found. Between that and this, something may have changed in
+    /// new ones.
+    fn follow(&mut self, outcome: CreateOutcome) {
+        let Some(events) = &mut self.events else {
+            return;
+        };
+        let (is_new, failure) = events.watch(self.context.root.path(), outcome.directories);
+        if is_new && failure.is_none() {
+            self.changed = Some(self.looked);
+        }
+        if let Some(why) = failure {
+            self.fall_back(&why);
+        }
+    }
+
+    fn fall_back(&mut self, why: &Error) {
+        let what = format!("not all changes are told: {why}");
+        let rarely = "it looks from time to time too, see --every";
+        self.complain(&Error::unexpected(what).advise(rarely));
+    }
+
+    /// Says what failed, once.
+    fn complain(&mut self, error: &Error) {
+        if self.said.insert(error.to_string()) {
+            self.cmd.printer.error(error);
+        }
+    }
+
+    fn say(&self, what: &str) {
+        if !self.is_behind {
+            self.cmd.printer.talk(what);
+        }
+    }
+}

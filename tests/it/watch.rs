@@ -1,0 +1,210 @@
+//! `watch`: each state in which the directory was left alone for a moment is in a checkpoint.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::bench::{Sandbox, cases, fixtures, given, os, strace};
+use crate::roundtrip::generator::Random;
+use crate::roundtrip::oracle::{self, State};
+
+/// How long the directory has to be still, and how much later its checkpoint may come.
+const SETTLE: &str = "200ms";
+const PATIENCE: Duration = Duration::from_millis(2200);
+
+struct Watcher {
+    child: Child,
+}
+
+impl Watcher {
+    fn start(sandbox: &Sandbox, wrapper: &[&str], options: &[&str]) -> Self {
+        let words = [&["watch", "--settle", SETTLE, "--at-most", "1ms"], options].concat();
+        let mut command = sandbox.command(wrapper, &words);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let watcher = Self {
+            child: command.spawn().expect("it starts"),
+        };
+        assert!(
+            os::wait(&|| sandbox.status()["watcher"].is_string()),
+            "it does not begin"
+        );
+        watcher
+    }
+
+    /// Asserts that a checkpoint will hold the present state in time.
+    fn assert_held(&self, sandbox: &Sandbox, told: &[String]) {
+        let (still, target) = (Instant::now(), State::observe(sandbox.root()));
+        let copy = sandbox.top().join("copy");
+        let differences = || {
+            let Some(at) = sandbox.status()["baseline"]["id"]
+                .as_str()
+                .map(str::to_owned)
+            else {
+                return vec!["no checkpoint".to_owned()];
+            };
+            std::fs::create_dir(&copy).expect("a new directory");
+            let nothing = State::observe(&copy);
+            let to = copy.display().to_string();
+            let _ = sandbox.run(&["restore", &at, "--to", &to]);
+            let held = State::observe(&copy).tree;
+            fixtures::remove(&copy);
+            oracle::expected(&nothing, &nothing, &target).differences(&held)
+        };
+        let mut lines = differences();
+        while !lines.is_empty() && still.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(50));
+            lines = differences();
+        }
+        assert!(
+            lines.is_empty(),
+            "{}\nafter\n{}",
+            lines.join("\n"),
+            told.join("\n")
+        );
+    }
+
+    fn end(mut self, sandbox: &Sandbox) -> i32 {
+        let _ = sandbox.run(&["watch", "--stop"]);
+        os::exit_code(self.child.wait().expect("it ends"))
+    }
+}
+
+/// What people and programs do in a directory, but for the edits of the generator.
+fn act(sandbox: &Sandbox, random: &mut Random, number: usize) -> String {
+    let root = sandbox.root();
+    let text = format!("{number} {}", random.below(1000));
+    let rename = |from: &str, to: &str| {
+        fixtures::remove(&root.join(to));
+        let moved = std::fs::rename(root.join(from), root.join(to));
+        format!("{from} becomes {to}: {}", moved.is_ok())
+    };
+    match random.below(7) {
+        0 => {
+            // As editors do that write beside and replace.
+            sandbox
+                .write("src/.main.rs.swp", &text)
+                .write("src/new~", &text);
+            fixtures::remove(&root.join("src/.main.rs.swp"));
+            rename("src/new~", "src/main.rs")
+        }
+        1 => {
+            // As editors do that keep the former one.
+            rename("src/main.rs", "src/main.rs~");
+            sandbox.write("src/main.rs", &text);
+            "src/main.rs is saved".to_owned()
+        }
+        2 => {
+            fixtures::remove(&root.join("src"));
+            "src is removed".to_owned()
+        }
+        3 => {
+            fixtures::remove(&root.join("many"));
+            let count = 300;
+            for file in 0..count {
+                sandbox.write(format!("many/{}/{file}", file % 7), &text);
+            }
+            format!("{count} files are written anew")
+        }
+        4 => rename("many", "src/many"),
+        5 => rename("src", "many"),
+        _ => {
+            for _ in 0..20 {
+                sandbox.write("log.txt", &text);
+                std::thread::sleep(Duration::from_millis(15));
+            }
+            "log.txt is written for a while".to_owned()
+        }
+    }
+}
+
+fn story(seed: usize, wrapper: &[&str], options: &[&str]) {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("src/main.rs", "0");
+    let watcher = Watcher::start(&sandbox, wrapper, options);
+    let mut random = Random::new(seed as u64);
+    let mut told = vec![format!("seed {seed}")];
+    for number in 0..8 {
+        told.push(match random.below(2) {
+            0 => act(&sandbox, &mut random, number),
+            _ => random.edit(sandbox.root()),
+        });
+        if random.below(2) == 0 {
+            watcher.assert_held(&sandbox, &told);
+        }
+    }
+    watcher.assert_held(&sandbox, &told);
+    assert_eq!(watcher.end(&sandbox), 0);
+}
+
+#[test]
+fn each_quiet_moment_is_in_a_checkpoint() {
+    let count = cases(4);
+    let stories = |worker| {
+        (worker..count)
+            .step_by(4)
+            .for_each(|seed| story(seed, &[], &[]))
+    };
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            scope.spawn(move || stories(worker));
+        }
+    });
+}
+
+#[test]
+fn where_the_watches_run_out_it_looks_from_time_to_time() {
+    given!(if strace::available());
+    let wrapper = "strace -f -qq -o /dev/null -e trace=inotify_add_watch \
+                   -e inject=inotify_add_watch:error=ENOSPC:when=3+";
+    let wrapper: Vec<&str> = wrapper.split_whitespace().collect();
+    (0..cases(2)).for_each(|seed| story(seed, &wrapper, &["--every", "500ms"]));
+}
+
+#[test]
+fn a_kill_leaves_nothing_half_and_the_next_watcher_goes_on() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "0");
+    for number in 0..cases(4) {
+        let watcher = Watcher::start(&sandbox, &[], &[]);
+        sandbox.write("a", number.to_string());
+        std::thread::sleep(Duration::from_millis(150 + 25 * (number as u64 % 8)));
+        os::kill(watcher.child.id());
+        assert_eq!(watcher.end(&sandbox), 137);
+        sandbox.ok("verify");
+    }
+    let watcher = Watcher::start(&sandbox, &[], &[]);
+    watcher.assert_held(&sandbox, &[]);
+    sandbox.fails(4, "watch").stderr_has("is watched already");
+    sandbox.ok("watch --stop").stdout_has("Ended process");
+    sandbox
+        .fails(3, "watch --stop")
+        .stderr_has("no process watches this directory");
+    assert_eq!(watcher.end(&sandbox), 0);
+}
+
+#[test]
+fn what_is_recorded_or_restored_already_gets_no_second_checkpoint_and_a_hold_holds() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "1");
+    let first = sandbox.create("first");
+    sandbox.write("a", "2").create("second");
+    let watcher = Watcher::start(&sandbox, &[], &[]);
+    let count = || sandbox.status()["checkpoint_count"].as_u64();
+    let settled = || std::thread::sleep(Duration::from_millis(700));
+    let _ = sandbox.restore(&first).success();
+    settled();
+    let _ = sandbox.undo().success();
+    settled();
+    sandbox.write("a", "3").create("third");
+    settled();
+    assert_eq!(count(), Some(3));
+    sandbox.ok("hold mine");
+    sandbox.write("a", "4");
+    settled();
+    assert_eq!(count(), Some(3));
+    sandbox.ok("release");
+    watcher.assert_held(&sandbox, &[]);
+    assert_eq!((count(), watcher.end(&sandbox)), (Some(4), 0));
+}
