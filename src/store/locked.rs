@@ -205,12 +205,13 @@ impl<'s> LockedStore<'s> {
         self.write_derived()
     }
 
-    /// Saves the stat cache of a scan; `known` is the cache that the scan used.
+    /// Saves the stat cache of a scan; `known` is the cache that the scan used, and whether it stays
+    /// valid.
     pub fn save_stat_cache(
         &self,
-        basis: &Basis,
+        basis: Basis,
         listing: &Listing,
-        known: Option<&StatCache>,
+        known: (Option<&StatCache>, bool),
     ) -> Result<()> {
         stat_cache::save(self.store.layout(), basis, listing, known)
     }

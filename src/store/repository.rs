@@ -224,14 +224,14 @@ impl Store {
     }
 
     /// Whether a cache can be trusted: its checkpoints exist, and each of its packs is unchanged.
-    pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
+    pub fn trusts(&self, basis: &stat_cache::Basis) -> bool {
         let packs = self.objects.packs();
-        let named = [Some(cache.basis.checkpoint), cache.basis.restored];
+        let named = [Some(basis.checkpoint), basis.restored];
         named
             .into_iter()
             .flatten()
             .all(|id| refs::ref_files::exists(&self.layout, id))
-            && cache.basis.packs.iter().all(|pack| packs.contains(pack))
+            && basis.packs.iter().all(|pack| packs.contains(pack))
     }
 
     /// Whether an object exists, is readable and matches its id.

@@ -102,17 +102,17 @@ pub fn begin<'c>(
         store,
         options.include_sensitive,
         options.named,
-        cache.as_ref().map(|cache| cache.basis.rules),
+        cache.as_ref().map(|cache| cache.head.basis.rules),
     );
     let trusted = store
         .zip(cache.as_ref())
-        .is_some_and(|(store, cache)| store.trusts(cache));
+        .is_some_and(|(store, cache)| store.trusts(&cache.head.basis));
     let scan_options = ScanOptions {
         previous: cache.as_ref().map(|cache| &cache.listing),
         same_rules: options.named.is_empty()
             && cache
                 .as_ref()
-                .is_some_and(|cache| cache.basis.rules.gives_same_verdicts(&effective.stamp)),
+                .is_some_and(|cache| cache.head.basis.rules.gives_same_verdicts(&effective.stamp)),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,

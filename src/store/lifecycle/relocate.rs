@@ -38,7 +38,7 @@ const STAYING: [&str; 21] = [
     "checkpoint/rewords",
     "checkpoint/size-gate",
     "checkpoint/stat-cache",
-    "checkpoint/stat-cache-patch",
+    "checkpoint/stat-cache-head",
     "checkpoint/transport",
     "checkpoint/workflows",
 ];

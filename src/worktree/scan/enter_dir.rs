@@ -9,7 +9,7 @@ use crate::base::threads::{self, work_queue};
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, MOST_LEVELS};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::{CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
+use crate::model::{CachedBlock, CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
 use crate::worktree::PendingDir;
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan};
@@ -132,9 +132,12 @@ impl Walk<'_> {
         };
         let rules_changed = self.stack.last().is_some_and(|frame| frame.rules_changed);
         let index = self.dirs.len();
-        self.dirs.push(ListedDir::empty(parent, name, stat));
+        self.dirs.push(ListedDir {
+            cached,
+            ..ListedDir::empty(parent, name, stat)
+        });
         let dir = Arc::new(dir);
-        if self.take_from_cache(&dir, index, cached, rules_changed)? {
+        if self.take_from_cache(&dir, index, rules_changed)? {
             self.dirs[parent].dirs.push(index);
             return Ok(());
         }
@@ -152,7 +155,7 @@ impl Walk<'_> {
                     return Ok(());
                 }
                 self.dirs[parent].dirs.push(index);
-                self.read(Frame::new(index, cached, rules_changed, dir), items)
+                self.read(Frame::new(index, rules_changed, dir), items)
             }
             Err(error) => {
                 let Some(unread) = self.dirs.pop() else {
@@ -204,41 +207,49 @@ impl Walk<'_> {
         &mut self,
         dir: &Arc<Dir>,
         index: usize,
-        cached: Option<usize>,
         rules_changed: bool,
     ) -> Result<bool> {
-        let Some((previous, number)) = self.previous().zip(cached).filter(|_| !rules_changed)
-        else {
+        let listed = &self.dirs[index];
+        let is_settled = |before: &&CachedDir| {
+            !rules_changed && before.decided_by_names && listed.stat.same_content_as(&before.stat)
+        };
+        let before = listed.cached.as_deref().filter(is_settled);
+        let Some(block) = before.and_then(|before| self.block_of(before)) else {
             return Ok(false);
         };
-        let Some(before) = previous.dir(number) else {
+        let files = Files::cached(Arc::clone(&block));
+        let Some(changed) = changed_files(&files, dir) else {
             return Ok(false);
         };
-        let files = before.files();
-        let Some(changed) = changed_files(&before, &files, dir, &self.dirs[index].stat) else {
+        let Some(uncaptured) = block.uncaptured() else {
             return Ok(false);
         };
-        let Some(uncaptured) = before.uncaptured() else {
+        let children = (0..block.dir_count()).rev().map(|number| {
+            let (name, cached) = block.dir(number)?;
+            Some(PendingDir {
+                name: name.into(),
+                cached: Some(Box::new(cached)),
+            })
+        });
+        let Some(pending) = children.collect() else {
             return Ok(false);
         };
         let listed = &mut self.dirs[index];
         let count = files.len() - changed.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
-        (listed.cached, listed.unchanged, listed.decided_by_names) = (cached, true, true);
-        let mut frame = Frame::new(index, cached, false, Arc::clone(dir));
-        let children = previous.children(number).rev();
-        frame.pending = children
-            .map(|cached| PendingDir {
-                name: previous.name(cached).into(),
-                cached: Some(cached),
-            })
-            .collect();
+        (listed.unchanged, listed.decided_by_names) = (true, true);
+        let mut frame = Frame::new(index, false, Arc::clone(dir));
+        frame.pending = pending;
         self.note_read(count);
         self.push(frame);
         if !changed.is_empty() {
             self.judge_again(&changed)?;
         }
         Ok(true)
+    }
+
+    fn block_of(&self, dir: &CachedDir) -> Option<Arc<CachedBlock>> {
+        self.previous()?.block(&dir.place)
     }
 
     fn note_read(&mut self, files: usize) {
@@ -258,13 +269,14 @@ impl Walk<'_> {
         let has_ignore_file = items.iter().any(scan_dir::may_be_ignore_file);
         let has_tag = items.iter().any(|item| *item.name == *CACHE_TAG);
         let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
-        let known = self
-            .previous()
-            .zip(frame.cached)
-            .and_then(|(previous, cached)| previous.dir(cached));
-        frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
-        let known = known.map(|before| before.files());
-        let mut scan = DirScan::new(self.shared.rules, &rules, known);
+        let known = self.dirs[index].cached.as_deref();
+        frame.rules_changed |= known.is_some_and(|before| before.has_hidden_rules);
+        let known = known.and_then(|before| self.block_of(before));
+        let mut scan = DirScan::new(
+            self.shared.rules,
+            &rules,
+            known.as_ref().map(|block| Files::cached(Arc::clone(block))),
+        );
         for (at, item) in items.into_iter().enumerate() {
             if at % NAMES_BETWEEN_CHECKS == 0 {
                 self.check_interrupt()?;
@@ -291,14 +303,13 @@ impl Walk<'_> {
             is_decided_by_names && !has_hidden_rules && !has_tag,
             has_hidden_rules,
         );
-        (listed.files, listed.uncaptured, listed.cached) =
-            (Files::from(files), uncaptured, frame.cached);
+        (listed.files, listed.uncaptured) = (Files::from(files), uncaptured);
         subdirs.reverse();
-        let number_of = |name: &[u8]| self.previous()?.child(frame.cached?, name);
+        let child = |name: &[u8]| known.as_ref()?.child(name).map(Box::new);
         frame.pending = subdirs
             .into_iter()
             .map(|name| PendingDir {
-                cached: number_of(&name),
+                cached: child(&name),
                 name,
             })
             .collect();
@@ -378,15 +389,7 @@ impl Walk<'_> {
 
 /// Returns the changed files of a directory, sorted; `None` if it has to be read, since its names,
 /// a kind or its rules may have changed.
-fn changed_files(
-    before: &CachedDir<'_>,
-    files: &Files,
-    dir: &Dir,
-    stat: &Stat,
-) -> Option<Vec<usize>> {
-    if !before.is_decided_by_names() || !stat.same_content_as(before.stat()) {
-        return None;
-    }
+fn changed_files(files: &Files, dir: &Dir) -> Option<Vec<usize>> {
     let changed_in = |part: Range<usize>| -> Option<Vec<usize>> {
         let mut changed = Vec::new();
         for at in part {

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::{Interrupt, Progress, WorkQueue};
 use crate::error::{Error, Result};
-use crate::model::{CachedListing, ListedDir, ListedUncaptured, Name, RelPath, Stat, WhyNot};
+use crate::model::{
+    CachedDir, CachedListing, ListedDir, ListedUncaptured, Name, RelPath, Stat, WhyNot,
+};
 use crate::worktree::rules::rule_set::DirRules;
 use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::scan::scan_dir::{self, DirScan};
@@ -41,7 +43,6 @@ pub(in crate::worktree) struct Walk<'a> {
 /// A directory on the way down to the one being read.
 pub(super) struct Frame {
     pub(super) index: usize,
-    pub(super) cached: Option<usize>,
     /// Computed when a name has to be judged, so never in unchanged directories.
     pub(super) rules: OnceCell<DirRules>,
     /// Whether the rules in effect here may differ from those of the last scan.
@@ -70,14 +71,16 @@ impl<'a> Walk<'a> {
         };
         let failed = |error| shared.work.io("read", &RelPath::root(), error);
         let (stat, _) = root.stat_with_mount().map_err(failed)?;
-        walk.dirs.push(ListedDir::empty(0, Name::default(), stat));
-        let cached = shared.options.previous.map(|_| 0);
+        walk.dirs.push(ListedDir {
+            cached: shared.options.previous.map(|before| Box::new(before.root)),
+            ..ListedDir::empty(0, Name::default(), stat)
+        });
         let changed = !shared.options.same_rules;
-        if walk.take_from_cache(&root, 0, cached, changed)? {
+        if walk.take_from_cache(&root, 0, changed)? {
             return Ok(walk);
         }
         let items = root.list().map_err(failed)?;
-        walk.read(Frame::new(0, cached, changed, root), items)?;
+        walk.read(Frame::new(0, changed, root), items)?;
         Ok(walk)
     }
 
@@ -88,13 +91,12 @@ impl<'a> Walk<'a> {
             path,
             stat,
             handle,
-            cached,
             rules_changed,
             pending,
         } = job;
         let mut first = ListedDir::empty(0, Name::default(), stat);
         first.unchanged = true;
-        let mut frame = Frame::new(0, cached, rules_changed, handle);
+        let mut frame = Frame::new(0, rules_changed, handle);
         frame.pending = pending;
         Self {
             shared,
@@ -162,7 +164,6 @@ impl<'a> Walk<'a> {
             path,
             stat: self.dirs[frame.index].stat,
             handle,
-            cached: frame.cached,
             rules_changed: frame.rules_changed,
             pending: frame.pending.drain(..half).collect(),
         };
@@ -326,15 +327,9 @@ impl<'a> Walk<'a> {
 }
 
 impl Frame {
-    pub(super) fn new(
-        index: usize,
-        cached: Option<usize>,
-        rules_changed: bool,
-        handle: Arc<Dir>,
-    ) -> Self {
+    pub(super) fn new(index: usize, rules_changed: bool, handle: Arc<Dir>) -> Self {
         Self {
             index,
-            cached,
             rules: OnceCell::new(),
             rules_changed,
             handle: Some(handle),
@@ -405,7 +400,6 @@ pub struct Job {
     pub(super) path: RelPath,
     pub(super) stat: Stat,
     pub(super) handle: Arc<Dir>,
-    pub(super) cached: Option<usize>,
     pub(super) rules_changed: bool,
     pub(super) pending: Vec<PendingDir>,
 }
@@ -413,6 +407,6 @@ pub struct Job {
 /// A directory that is still to be entered.
 pub struct PendingDir {
     pub(super) name: Name,
-    /// Index of the same directory in the stat cache.
-    pub(super) cached: Option<usize>,
+    /// The same directory in the stat cache.
+    pub(super) cached: Option<Box<CachedDir>>,
 }

@@ -9,17 +9,18 @@ use std::sync::Arc;
 
 use checkpoint::error::{More, Result};
 use checkpoint::model::stat_cache::cache_writer;
-use checkpoint::model::stat_cache::cached_block::CachedBlock;
 use checkpoint::model::stat_cache::cached_listing::CachedListing;
 use checkpoint::model::state::entry::{Kind, WhyNot};
 use checkpoint::model::state::listing::Listing;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::store::small_files::stat_cache::ReadBlocks;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
 use checkpoint::worktree::scan::scanner::scan;
 use checkpoint::worktree::scan::walk::{STORES_RULE, ScanOptions};
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Options of a scan without a stat cache, shared among three threads.
 pub(super) fn options() -> ScanOptions<'static> {
@@ -58,9 +59,8 @@ fn list_by(root: &Path, previous: Option<&Listing>, same_rules: bool) -> Listing
 
 /// A listing as the cache would return it.
 fn keep(listing: &Listing) -> CachedListing {
-    let block = cache_writer::base(listing).unwrap();
-    let end = block.len();
-    CachedListing::new(CachedBlock::parse(block, 0, end).unwrap(), None).unwrap()
+    let new = cache_writer::write(listing, None, 0, &xxh3_64).unwrap();
+    CachedListing::new(new.root, Box::new(ReadBlocks(Arc::new(new.bytes))))
 }
 
 /// All paths with one letter for their kind.
