@@ -201,6 +201,8 @@ paths! {
     journal "checkpoint/journal",
     stat_cache "checkpoint/stat-cache",
     stat_cache_head "checkpoint/stat-cache-head",
+    /// Why the monitor of the directory is not to be used.
+    monitor_off "checkpoint/monitor-off",
     checkpoint_index "checkpoint/index",
     /// Refs whose objects a kept copy of the store may hold.
     left_behind "checkpoint/left-behind",

@@ -244,6 +244,16 @@ impl Store {
         stat_cache::read(&self.layout)
     }
 
+    /// Returns what the stat cache is valid for.
+    pub fn stat_cache_head(&self) -> Option<stat_cache::CacheHead> {
+        stat_cache::head(&self.layout)
+    }
+
+    /// As [`Self::stat_cache`], to read only a part of it.
+    pub fn open_stat_cache(&self) -> Option<stat_cache::StatCache> {
+        stat_cache::open(&self.layout)
+    }
+
     /// Returns the newest checkpoint at the time of the last gc; it may be gone.
     pub fn last_gc(&self) -> Option<ObjectId> {
         let text = read_regular::read_text(&self.layout.last_gc()).ok()?;

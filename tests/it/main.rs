@@ -148,6 +148,8 @@ mod terminal_words;
 mod ui;
 mod undo_redo;
 mod version_0_1;
+#[cfg(target_os = "linux")]
+mod watchman;
 #[cfg(windows)]
 mod windows;
 mod workflow_cost;

@@ -39,18 +39,17 @@ pub fn write(
             let held = known.block(&before.place)?;
             (held.as_bytes() == block).then_some(before.place)
         });
-        let place = match held {
-            Some(place) => place,
-            None => {
-                let place = BlockPlace {
-                    at: at + out.bytes.len() as u64,
-                    len: small(block.len())?,
-                    dirs: small(dir.dirs.len())?,
-                    sum: sum(&block),
-                };
-                out.bytes.extend_from_slice(&block);
-                place
-            }
+        let place = if let Some(place) = held {
+            place
+        } else {
+            let place = BlockPlace {
+                at: at + out.bytes.len() as u64,
+                len: small(block.len())?,
+                dirs: small(dir.dirs.len())?,
+                sum: sum(&block),
+            };
+            out.bytes.extend_from_slice(&block);
+            place
         };
         dirs[index] = entry(listing, dir, &dirs, place);
         same[index] = before == Some(&dirs[index]);

@@ -11,6 +11,7 @@ use crate::model::{
 };
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Clone, Debug, Default)]
 pub struct ListedDir {
     /// Index of the parent; 0 for the root itself.
@@ -129,6 +130,36 @@ impl Listing {
         })
     }
 
+    /// Lists folded directories that `wants` accepts as they are in the stat cache, and those in
+    /// them; `None` if these cannot be read.
+    pub fn unfold(&mut self, wants: &dyn Fn(&Summary) -> bool) -> Option<()> {
+        let mut index = 0;
+        while index < self.dirs.len() {
+            if self.dirs[index].folded().is_some_and(wants) {
+                let place = self.dirs[index].cached.as_ref()?.place;
+                let block = self.cached.as_ref()?.block(&place)?;
+                for number in 0..block.dir_count() {
+                    let (name, cached) = block.dir(number)?;
+                    let child = ListedDir::folded_as(index, name.into(), Box::new(cached));
+                    let at = self.dirs.len();
+                    self.dirs[index].dirs.push(at);
+                    self.dirs.push(child);
+                }
+                let dir = &mut self.dirs[index];
+                dir.uncaptured = block.uncaptured()?;
+                (dir.files, dir.is_folded) = (Files::cached(block), false);
+            }
+            index += 1;
+        }
+        Some(())
+    }
+
+    /// Number of directories, the root included.
+    pub fn dir_count(&self) -> usize {
+        let below = |dir: &ListedDir| dir.folded().map_or(1, |all| all.classes[2].count as usize);
+        self.dirs.iter().map(below).sum()
+    }
+
     pub fn file_count(&self) -> usize {
         self.dirs.iter().map(ListedDir::file_count).sum()
     }
@@ -234,6 +265,20 @@ impl ListedDir {
             name,
             stat,
             ..Self::default()
+        }
+    }
+
+    /// Makes a directory of which all is as in the stat cache.
+    pub fn folded_as(parent: usize, name: Name, cached: Box<CachedDir>) -> Self {
+        let stat = cached.stat;
+        Self {
+            tree: cached.tree,
+            unchanged: true,
+            decided_by_names: cached.decided_by_names,
+            has_hidden_rules: cached.has_hidden_rules,
+            is_folded: true,
+            cached: Some(cached),
+            ..Self::empty(parent, name, stat)
         }
     }
 

@@ -205,6 +205,21 @@ impl UsualModes {
 
 const PERMS: usize = RWX_BITS as usize + 1;
 
+/// Lists the folded directories of which the meta names something, as they are in the stat cache;
+/// `None` if these cannot be read.
+pub fn unfold_unusual(listing: &mut Listing) -> Option<()> {
+    listing.unfold(&|all| !all.is_plain)?;
+    let UsualModes {
+        file,
+        executable,
+        directory,
+    } = usual_modes(listing).0;
+    listing.unfold(&|all| {
+        let mut classes = all.classes.iter().zip([file, executable, directory]);
+        classes.any(|(class, usual)| class.count > 0 && class.perm != usual)
+    })
+}
+
 /// Returns the usual modes, and whether every file has one of them. Special bits are never usual.
 fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
     let mut file_count = 0;

@@ -312,7 +312,12 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
         packs: locked.store().objects().packs(),
         rules: seen.rules,
     };
-    locked.save_stat_cache(basis, listing, (known, stays))
+    let watched = &seen.watched;
+    locked.save_stat_cache((basis, watched.note.clone()), listing, (known, stays))?;
+    if let Some(path) = &watched.missed {
+        locked.write_monitor_off(&format!("watchman did not name {path}\n"))?;
+    }
+    Ok(())
 }
 
 /// Evicts by policy. The objects go with the next prune.

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
-use crate::model::stat_cache::cache_writer;
+use crate::model::stat_cache::cache_writer::{self, NewBlocks};
 use crate::model::{
     BlockPlace, CacheBytes, CachedDir, CachedListing, Listing, ObjectId, RulesStamp,
 };
@@ -44,6 +44,22 @@ pub struct CacheHead {
     pub len: u64,
     /// Its length when it was written as a whole.
     pub whole_len: u64,
+    /// What a monitor of the directory said before the scan.
+    pub watch: Option<WatchNote>,
+}
+
+/// What tells of changes since a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchNote {
+    /// Where the monitor was reached.
+    pub socket: Vec<u8>,
+    /// Its clock before the scan.
+    pub clock: Vec<u8>,
+    /// Hash of what it does not tell of.
+    pub conditions: u64,
+    /// Number of checkpoints since it was checked, and when that was, in milliseconds since 1970.
+    pub creates: u64,
+    pub checked_ms: i64,
 }
 
 /// The checkpoints, packs and rules that a cache is valid for, while these exist unchanged.
@@ -128,23 +144,31 @@ fn read_once(
 /// A file cannot be written; then the cache is invalid.
 pub fn save(
     layout: &Layout,
-    basis: Basis,
+    (basis, watch): (Basis, Option<WatchNote>),
     listing: &Listing,
     (known, stays): (Option<&StatCache>, bool),
 ) -> Result<()> {
+    // An earlier clock tells of more, so it stays true.
+    let earlier = || known.and_then(|known| known.head.watch.clone());
+    let watch = watch.or_else(earlier);
     if let Some(known) = known {
         let CacheHead { len, whole_len, .. } = known.head;
         let new = cache_writer::write(listing, Some(&known.listing), len, &xxh3_64);
         let most = MOST_APPENDED.max(whole_len / 4);
-        if let Some(new) = new.filter(|new| new.bytes.len() as u64 + len - whole_len <= most) {
+        // A scan that lists everything comes soon.
+        let is_folded = listing.dirs.iter().any(|dir| dir.is_folded);
+        let fits = |new: &NewBlocks| is_folded || new.bytes.len() as u64 + len - whole_len <= most;
+        if let Some(new) = new.filter(fits) {
             let head = CacheHead {
                 basis,
                 root: new.root,
                 len: len + new.bytes.len() as u64,
                 whole_len,
+                watch,
             };
-            let is_same =
-                head.root == known.head.root && head.basis.rules == known.head.basis.rules;
+            let is_same = head.root == known.head.root
+                && head.basis.rules == known.head.basis.rules
+                && head.watch == known.head.watch;
             if stays && is_same {
                 return Ok(());
             }
@@ -164,6 +188,7 @@ pub fn save(
         root: new.root,
         len,
         whole_len: len,
+        watch,
     };
     write_head(layout, &head)
 }
@@ -233,6 +258,15 @@ pub fn render(head: &CacheHead) -> Vec<u8> {
     for pack in &basis.packs {
         pack.render(&mut out);
     }
+    if let Some(watch) = &head.watch {
+        for text in [&watch.socket, &watch.clock] {
+            put(&mut out, text.len() as u64);
+            out.extend(text);
+        }
+        put(&mut out, watch.conditions);
+        put(&mut out, watch.creates);
+        put(&mut out, watch.checked_ms.cast_unsigned());
+    }
     let sum = xxh3_64(&out);
     put(&mut out, sum);
     out
@@ -272,6 +306,7 @@ pub fn parse(bytes: &[u8]) -> Option<CacheHead> {
         root,
         len,
         whole_len,
+        watch: (!input.0.is_empty()).then(|| input.watch()).flatten(),
     };
     (len >= whole_len && render(&head) == bytes).then_some(head)
 }
@@ -298,6 +333,20 @@ impl<'b> Input<'b> {
 
     pub fn number(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn watch(&mut self) -> Option<WatchNote> {
+        let mut text = || {
+            let length = usize::try_from(self.number()?).ok()?;
+            Some(self.take(length)?.to_vec())
+        };
+        Some(WatchNote {
+            socket: text()?,
+            clock: text()?,
+            conditions: self.number()?,
+            creates: self.number()?,
+            checked_ms: self.number()?.cast_signed(),
+        })
     }
 
     pub fn pack(&mut self) -> Option<PackStamp> {

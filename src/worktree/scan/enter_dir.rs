@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::model::checkpoint::limits::{self, MOST_LEVELS};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::{CachedBlock, CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
-use crate::worktree::PendingDir;
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan};
 use crate::worktree::scan::walk::{Frame, STORES_RULE, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
+use crate::worktree::{PendingDir, Touched};
 
 const NAMES_BETWEEN_CHECKS: usize = 1024;
 /// Number of files of one directory from which several threads look at them.
@@ -37,12 +37,16 @@ enum Entered {
     OtherKind,
 }
 
-impl Walk<'_> {
+impl<'s> Walk<'_, 's> {
     pub(super) fn descend(&mut self, pending: PendingDir) -> Result<()> {
         self.check_interrupt()?;
         let Some(top) = self.stack.last() else {
             return Ok(());
         };
+        if self.is_untouched(top, &pending) {
+            self.fold(pending);
+            return Ok(());
+        }
         if self.path.components().count() + self.stack.len() >= MOST_LEVELS {
             self.leave(pending.name, WhyNot::Unreadable(limits::too_deep()));
             return Ok(());
@@ -78,6 +82,31 @@ impl Walk<'_> {
             }
             Entered::OtherKind => self.reconsider(pending.name),
         }
+    }
+
+    /// Whether the monitor says that a directory is as in the stat cache, and that suffices.
+    fn is_untouched(&self, top: &Frame<'_>, pending: &PendingDir) -> bool {
+        let is_settled = |before: &CachedDir| before.summary.is_settled;
+        self.shared.options.touched.is_some()
+            && !top.rules_changed
+            && pending.cached.as_deref().is_some_and(is_settled)
+            && top
+                .touched
+                .is_none_or(|all| all.at(&pending.name).is_none())
+    }
+
+    /// Takes a directory from the stat cache with all below it.
+    fn fold(&mut self, pending: PendingDir) {
+        let PendingDir { name, cached } = pending;
+        let Some((cached, parent)) = cached.zip(self.stack.last().map(|top| top.index)) else {
+            return;
+        };
+        let files = u64::from(cached.summary.files);
+        let index = self.dirs.len();
+        self.dirs[parent].dirs.push(index);
+        self.dirs.push(ListedDir::folded_as(parent, name, cached));
+        self.shared.count(files);
+        self.shared.options.progress.add(files, 0);
     }
 
     /// Whether a name of the root is root's directory of recovered files, at the top of a volume.
@@ -130,14 +159,16 @@ impl Walk<'_> {
         let Some(parent) = self.stack.last().map(|frame| frame.index) else {
             return Ok(());
         };
-        let rules_changed = self.stack.last().is_some_and(|frame| frame.rules_changed);
+        let top = self.stack.last();
+        let rules_changed = top.is_some_and(|frame| frame.rules_changed);
+        let touched = top.and_then(|frame| frame.touched?.at(&name));
         let index = self.dirs.len();
         self.dirs.push(ListedDir {
             cached,
             ..ListedDir::empty(parent, name, stat)
         });
         let dir = Arc::new(dir);
-        if self.take_from_cache(&dir, index, rules_changed)? {
+        if self.take_from_cache(&dir, (index, touched), rules_changed)? {
             self.dirs[parent].dirs.push(index);
             return Ok(());
         }
@@ -155,7 +186,7 @@ impl Walk<'_> {
                     return Ok(());
                 }
                 self.dirs[parent].dirs.push(index);
-                self.read(Frame::new(index, rules_changed, dir), items)
+                self.read(Frame::new(index, rules_changed, dir, touched), items)
             }
             Err(error) => {
                 let Some(unread) = self.dirs.pop() else {
@@ -206,7 +237,7 @@ impl Walk<'_> {
     pub(super) fn take_from_cache(
         &mut self,
         dir: &Arc<Dir>,
-        index: usize,
+        (index, touched): (usize, Option<&'s Touched>),
         rules_changed: bool,
     ) -> Result<bool> {
         let listed = &self.dirs[index];
@@ -238,7 +269,7 @@ impl Walk<'_> {
         let count = files.len() - changed.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
         (listed.unchanged, listed.decided_by_names) = (true, true);
-        let mut frame = Frame::new(index, false, Arc::clone(dir));
+        let mut frame = Frame::new(index, false, Arc::clone(dir), touched);
         frame.pending = pending;
         self.note_read(count);
         self.push(frame);
@@ -259,7 +290,7 @@ impl Walk<'_> {
     }
 
     /// Judges the names of an open directory and pushes it on the stack.
-    pub(super) fn read(&mut self, mut frame: Frame, mut items: Vec<Item>) -> Result<()> {
+    pub(super) fn read(&mut self, mut frame: Frame<'s>, mut items: Vec<Item>) -> Result<()> {
         sys::sort_items(&mut items);
         let Some(dir) = frame.handle.clone() else {
             return Ok(());
@@ -372,7 +403,7 @@ impl Walk<'_> {
             .get_or_init(|| self.shared.rules.enter_root(None))
     }
 
-    fn ignore_file_of(&self, frame: &Frame) -> Option<Vec<u8>> {
+    fn ignore_file_of(&self, frame: &Frame<'_>) -> Option<Vec<u8>> {
         self.dirs[frame.index].files.get(IGNORE_FILE)?;
         if let Some(dir) = &frame.handle {
             return scan_dir::read_ignore_file(dir);

@@ -27,6 +27,7 @@ pub(super) fn options() -> ScanOptions<'static> {
     ScanOptions {
         previous: None,
         same_rules: false,
+        touched: None,
         limit_files: None,
         skip: &[],
         interrupt: Box::leak(Box::default()),
