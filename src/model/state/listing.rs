@@ -130,6 +130,34 @@ impl Listing {
         })
     }
 
+    /// Folds every directory that is as in the stat cache with all below it.
+    pub fn fold(&mut self) {
+        let mut same = vec![false; self.dirs.len()];
+        for (index, dir) in self.dirs.iter().enumerate().rev() {
+            same[index] = dir.is_folded || dir.has_cached_dirs(&same);
+        }
+        let mut numbers = vec![0; self.dirs.len()];
+        let mut kept: Vec<ListedDir> = Vec::new();
+        for (index, dir) in std::mem::take(&mut self.dirs).into_iter().enumerate() {
+            if index != 0 && same[dir.parent] {
+                continue;
+            }
+            numbers[index] = kept.len();
+            let parent = numbers[dir.parent];
+            kept.push(match dir.cached {
+                Some(cached) if same[index] => ListedDir::folded_as(parent, dir.name, cached),
+                cached => ListedDir {
+                    parent,
+                    cached,
+                    ..dir
+                },
+            });
+        }
+        let children = kept.iter_mut().flat_map(|dir| &mut dir.dirs);
+        children.for_each(|child| *child = numbers[*child]);
+        self.dirs = kept;
+    }
+
     /// Lists folded directories that `wants` accepts as they are in the stat cache, and those in
     /// them; `None` if these cannot be read.
     pub fn unfold(&mut self, wants: &dyn Fn(&Summary) -> bool) -> Option<()> {

@@ -167,9 +167,15 @@ fn scan_as_hinted(
     };
     context.progress.begin(WorkPhase::Scanning, 0, 0);
     let mut listing = scan(worktree, &effective.rules, &scan_options)?;
+    if !trusted {
+        forget_unverified(store, &mut listing);
+    }
     let unfolded = match options.reliance {
         _ if touched.is_some() && has_new_links(&listing) => None,
-        Reliance::Folded => meta::unfold_unusual(&mut listing),
+        Reliance::Folded => {
+            listing.fold();
+            meta::unfold_unusual(&mut listing)
+        }
         _ => listing.unfold(&|_| true),
     };
     if unfolded.is_none() {
@@ -179,9 +185,6 @@ fn scan_as_hinted(
             ..*options
         };
         return scan_as_hinted(context, (store, worktree), options, effective, head);
-    }
-    if !trusted {
-        forget_unverified(store, &mut listing);
     }
     let seen = ScanInputs {
         cache,

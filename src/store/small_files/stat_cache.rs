@@ -155,9 +155,7 @@ pub fn save(
         let CacheHead { len, whole_len, .. } = known.head;
         let new = cache_writer::write(listing, Some(&known.listing), len, &xxh3_64);
         let most = MOST_APPENDED.max(whole_len / 4);
-        // A scan that lists everything comes soon.
-        let is_folded = listing.dirs.iter().any(|dir| dir.is_folded);
-        let fits = |new: &NewBlocks| is_folded || new.bytes.len() as u64 + len - whole_len <= most;
+        let fits = |new: &NewBlocks| new.bytes.len() as u64 + len - whole_len <= most;
         if let Some(new) = new.filter(fits) {
             let head = CacheHead {
                 basis,
@@ -176,7 +174,7 @@ pub fn save(
             return write_head(layout, &head);
         }
     }
-    let Some(new) = cache_writer::write(listing, None, MAGIC.len() as u64, &xxh3_64) else {
+    let Some(new) = whole(listing) else {
         return remove(layout);
     };
     let mut all = new.bytes;
@@ -191,6 +189,17 @@ pub fn save(
         watch,
     };
     write_head(layout, &head)
+}
+
+/// Encodes all blocks; what is folded is copied.
+fn whole(listing: &Listing) -> Option<NewBlocks> {
+    let at = MAGIC.len() as u64;
+    if listing.dirs.iter().all(|dir| !dir.is_folded) {
+        return cache_writer::write(listing, None, at, &xxh3_64);
+    }
+    let mut all = listing.clone();
+    all.unfold(&|_| true)?;
+    cache_writer::write(&all, None, at, &xxh3_64)
 }
 
 fn append(layout: &Layout, at: u64, bytes: &[u8]) -> Result<()> {

@@ -102,6 +102,30 @@ fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     assert_eq!(shape(&list(root, None)).join("|"), expected);
 }
 
+#[test]
+fn what_is_as_before_is_folded_and_comes_back_as_it_was() {
+    let temp = tempfile::tempdir().unwrap();
+    for file in ["a/b/f", "a/g", "c/h", "i"] {
+        fs::create_dir_all(temp.path().join(file).parent().unwrap()).unwrap();
+        fs::write(temp.path().join(file), file).unwrap();
+    }
+    let mut first = list(temp.path(), None);
+    first.started_ns = i64::MAX;
+    let files = first
+        .dirs
+        .iter_mut()
+        .flat_map(|dir| dir.files.make_listed());
+    files.for_each(|file| file.id = Some(ObjectId::from_bytes([7; 20])));
+    fs::write(temp.path().join("c/h"), "other").unwrap();
+    let mut second = list_by(temp.path(), Some(&first), true);
+    let (before, counts) = (shape(&second), (second.dir_count(), second.file_count()));
+    second.fold();
+    assert_eq!(second.dirs.len(), 3, "the root, a, and c, which changed");
+    assert_eq!((second.dir_count(), second.file_count()), counts);
+    second.unfold(&|_| true).unwrap();
+    assert_eq!(shape(&second), before);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_listing_has_parents_first_and_names_in_order() {
