@@ -30,6 +30,7 @@ use crate::shell::terminal::printer;
 /// Record the directory as a new checkpoint
 ///
 /// Prints the id of the checkpoint, and nothing else, on stdout.
+#[expect(clippy::struct_excessive_bools, reason = "flags of one line")]
 #[derive(Debug, clap::Args)]
 pub struct CreateArgs {
     /// Reason, as with --reason
@@ -84,6 +85,9 @@ pub struct CreateArgs {
     /// Allow a protected directory such as / or your home, and any number of files
     #[arg(long, help_heading = "Limits")]
     pub force: bool,
+    /// Look at every file, whatever fsmonitor of your configuration says
+    #[arg(long, help_heading = "Limits")]
+    pub full_scan: bool,
     /// With --type `file_backup`: also copy the files to .checkpoints/, to be read without this program
     #[arg(long, help_heading = "Agent contract")]
     pub copies: bool,
@@ -184,6 +188,7 @@ impl CreateArgs {
             max_files: self.max_files,
             session: self.session,
             force: self.force,
+            full_scan: self.full_scan,
             include_sensitive: self.include_sensitive,
             copies: self.copies,
             ..CreateOptions::default()

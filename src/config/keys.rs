@@ -13,7 +13,7 @@ use crate::base::time::parse_span;
 use crate::model::PolicyChange;
 
 /// Keys of the user's own file alone.
-const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \
+const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window fsmonitor max_file_size \
     max_files max_store_size prompts sensitive_allow";
 /// Keys that a project may set too: it may exclude more and keep more, nothing else.
 const PROJECT_KEYS: &str = "exclude keep keep_auto keep_daily keep_hourly keep_monthly keep_weekly \
@@ -74,6 +74,16 @@ pub enum AutoCheckpoints {
     /// Not before calls of the shell.
     Prompts,
     Off,
+}
+
+/// Who tells a scan where to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum ScanMonitor {
+    #[default]
+    Off,
+    Watchman,
 }
 
 /// Command lines for the shell, run in the root.

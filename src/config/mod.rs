@@ -8,5 +8,5 @@ pub mod settings;
 
 pub use environment::{AgentEnvironment, ColorChoice, Environment, Origin};
 pub use file::{ConfigFile, ConfigProblem};
-pub use keys::{AgentConsent, DatabaseCommands, Owner, PromptWords};
+pub use keys::{AgentConsent, DatabaseCommands, Owner, PromptWords, ScanMonitor};
 pub use settings::Settings;

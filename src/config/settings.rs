@@ -11,7 +11,7 @@ use crate::config::file::{self, EXCLUDE};
 use crate::config::keys::{self, AgentSettings};
 use crate::config::{
     AgentConsent, ConfigFile, ConfigProblem, DatabaseCommands, Environment, Origin, Owner,
-    PromptWords,
+    PromptWords, ScanMonitor,
 };
 use crate::error::Result;
 use crate::model::{Policy, PolicyChange};
@@ -40,6 +40,7 @@ pub struct Settings {
     pub excludes: Vec<String>,
     pub sensitive_allow: Vec<String>,
     pub auto_prune: bool,
+    pub fsmonitor: ScanMonitor,
     /// Whether each `create` adds a line to the logs in the working directory.
     pub audit: bool,
     #[serde(flatten)]
@@ -67,6 +68,7 @@ impl Default for Settings {
             excludes: Vec::new(),
             sensitive_allow: Vec::new(),
             auto_prune: true,
+            fsmonitor: ScanMonitor::default(),
             audit: false,
             agents: AgentSettings::default(),
             databases: BTreeMap::new(),

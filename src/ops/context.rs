@@ -11,6 +11,7 @@ use crate::base::{Interrupt, Malformed, Progress};
 use crate::config::{Environment, Settings};
 use crate::error::{Error, Instead, Result};
 use crate::model::{CommandEnd, ObjectId, RelPath};
+use crate::ops::capture::monitor::AskMonitor;
 use crate::ops::find_root::{locate_store, projects, subdirectories};
 use crate::ops::restore::restore_paths;
 use crate::ops::{OwnFiles, RootSearch, Warning};
@@ -35,6 +36,8 @@ pub struct Context {
     pub run_database_command: RunDatabaseCommand,
     /// Runs git to reach a remote.
     pub run_git: RunGit,
+    /// Asks a monitor of the directory.
+    pub ask_monitor: AskMonitor,
     /// Text shown to other processes while we hold the lock.
     pub holder: String,
     pub pending_warnings: PendingWarnings,

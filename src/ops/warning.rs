@@ -158,6 +158,12 @@ warnings! {
     /// An ignore file above the root; nothing is recorded without its rules.
     IgnoreFileUnreadable { path: PathBuf } =>
         "{} cannot be read, so its rules do not count", escape_path(path);
+    MonitorUnusable { why: String } =>
+        "watchman cannot be used, so all files were looked at: {}", escape(why);
+    /// A full scan found what the monitor had not named.
+    MonitorOff { path: RelPath } =>
+        "watchman did not name {}, which changed; it is not used for this store any more, until you remove checkpoint/monitor-off in it",
+        path.to_string();
     GitIndexUnreadable { why: String } =>
         "the project's git index cannot be read, so ignored files that it names are left out: {}",
         why;
@@ -297,7 +303,8 @@ impl Warning {
             | Self::LogNotHeld { path }
             | Self::DirNotHeld { path }
             | Self::SecretNotHeld { path }
-            | Self::DamagedFile { path, .. } => Some(path),
+            | Self::DamagedFile { path, .. }
+            | Self::MonitorOff { path } => Some(path),
             _ => None,
         }
     }

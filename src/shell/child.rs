@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::base::mutex::lock;
-use crate::base::{Interrupt, Interrupted};
+use crate::base::{Interrupt, Interrupted, Malformed};
 use crate::error::{Code, Error, Result};
 use crate::model::CommandEnd;
 use crate::ops::{FedCommand, GitCommand, GitEnd};
@@ -282,6 +282,28 @@ fn gather(mut pipe: impl Read + Send + 'static, open: mpsc::Sender<()>) -> Arc<M
         drop(open);
     });
     kept
+}
+
+/// Asks watchman where its server listens; it starts one if there is none.
+///
+/// # Errors
+/// Why that is not known.
+pub fn watchman_socket(interrupt: &Interrupt, limit: Duration) -> Result<Vec<u8>, Malformed> {
+    let mut command = Command::new("watchman");
+    command
+        .args(["--no-pretty", "get-sockname"])
+        // It has to be the server of the user's own.
+        .env_remove("WATCHMAN_SOCK")
+        .env_remove("WATCHMAN_CONFIG_FILE")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    match run(&mut command, interrupt, limit, None) {
+        Ok(end) if end.status.success() => Ok(end.stdout),
+        Ok(_) => Err("'watchman get-sockname' failed".into()),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => Err("it is not installed".into()),
+        Err(why) => Err(why.to_string().into()),
+    }
 }
 
 /// Runs a database command in the system's shell, with files as stdin and stdout. The caller holds

@@ -22,6 +22,7 @@ use crate::ops::context::PendingWarnings;
 use crate::ops::{Context, Place, RootSearch, Warning};
 use crate::shell::child::{self, Children};
 use crate::shell::environment;
+use crate::shell::watchman;
 use crate::shell::{GlobalArgs, PagerOutput, Printer, Prompt};
 
 /// Serves the commands to agents, in a directory and others that are allowed.
@@ -232,6 +233,7 @@ pub fn open(
         largest_text_bytes: LARGEST_TEXT_BYTES,
         run_database_command: child::database_command,
         run_git: child::git,
+        ask_monitor: watchman::changes,
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,

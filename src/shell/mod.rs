@@ -11,6 +11,11 @@ pub mod grammar;
 pub mod run;
 pub mod signals;
 pub mod terminal;
+#[cfg(unix)]
+pub mod watchman;
+#[cfg(not(unix))]
+#[path = "watchman_absent.rs"]
+pub mod watchman;
 
 pub use command_context::{CommandContext, PageOptions};
 pub use environment::{Color, GlobalArgs};

@@ -15,7 +15,7 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal  holds  adopted  rewords  origins  remotes  watcher
-//!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
+//!     ├── stat-cache  stat-cache-head  left-out  size-gate    derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── index                                     likewise, the file of `commit_index`
 //!     ├── delta-packs  tidied                       likewise: packs of deltas, and the checkpoint at the last gc
@@ -117,7 +117,7 @@ impl Layout {
     pub fn caches(&self) -> [PathBuf; 5] {
         [
             self.stat_cache(),
-            self.stat_cache_patch(),
+            self.stat_cache_head(),
             self.checkpoint_index(),
             self.left_out(),
             self.size_gate(),
@@ -200,7 +200,9 @@ paths! {
     lock "checkpoint/lock",
     journal "checkpoint/journal",
     stat_cache "checkpoint/stat-cache",
-    stat_cache_patch "checkpoint/stat-cache-patch",
+    stat_cache_head "checkpoint/stat-cache-head",
+    /// Why the monitor of the directory is not to be used.
+    monitor_off "checkpoint/monitor-off",
     checkpoint_index "checkpoint/index",
     /// Refs whose objects a kept copy of the store may hold.
     left_behind "checkpoint/left-behind",

@@ -16,7 +16,7 @@ use crate::store::refs::{adopt, ref_files};
 use crate::store::small_files::{journal, stat_cache};
 use crate::store::{
     Basis, CommitReader, Description, Family, Inventory, Journal, JournalState, Layout, LockGuard,
-    LockWait, PackSet, PackStamp, Scratch, StatCache, Store, lock,
+    LockWait, PackSet, PackStamp, Scratch, StatCache, Store, WatchNote, lock,
 };
 
 /// Proof that this process alone may change the store.
@@ -205,14 +205,21 @@ impl<'s> LockedStore<'s> {
         self.write_derived()
     }
 
-    /// Saves the stat cache of a scan; `known` is the cache that the scan used.
+    /// Saves the stat cache of a scan; `known` is the cache that the scan used, and whether it stays
+    /// valid.
     pub fn save_stat_cache(
         &self,
-        basis: &Basis,
+        basis: (Basis, Option<WatchNote>),
         listing: &Listing,
-        known: Option<&StatCache>,
+        known: (Option<&StatCache>, bool),
     ) -> Result<()> {
         stat_cache::save(self.store.layout(), basis, listing, known)
+    }
+
+    /// Notes why the monitor is not to be used for this store.
+    pub fn write_monitor_off(&self, why: &str) -> Result<()> {
+        let layout = self.store.layout();
+        atomic_file::replace_derived(&layout.own(), &layout.monitor_off(), why.as_bytes())
     }
 
     pub fn write_left_out(&self, text: &str) -> Result<()> {

@@ -47,7 +47,7 @@ pub use repository::Store;
 pub use runs::run_line::Transition;
 pub use small_files::journal::{Journal, JournalStage, JournalState};
 pub use small_files::later_notes::{OriginNote, Origins, Rewords};
-pub use small_files::stat_cache::{Basis, Input, StatCache};
+pub use small_files::stat_cache::{Basis, CacheHead, Input, StatCache, WatchNote};
 pub use transfer::carrier::LineState;
 pub use transfer::fetched::{BadLine, FetchedCheckpoints};
 pub use transfer::header::{BundleHeader, BundleRef};

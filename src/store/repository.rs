@@ -224,14 +224,14 @@ impl Store {
     }
 
     /// Whether a cache can be trusted: its checkpoints exist, and each of its packs is unchanged.
-    pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
+    pub fn trusts(&self, basis: &stat_cache::Basis) -> bool {
         let packs = self.objects.packs();
-        let named = [Some(cache.basis.checkpoint), cache.basis.restored];
+        let named = [Some(basis.checkpoint), basis.restored];
         named
             .into_iter()
             .flatten()
             .all(|id| refs::ref_files::exists(&self.layout, id))
-            && cache.basis.packs.iter().all(|pack| packs.contains(pack))
+            && basis.packs.iter().all(|pack| packs.contains(pack))
     }
 
     /// Whether an object exists, is readable and matches its id.
@@ -242,6 +242,16 @@ impl Store {
     /// Returns the stat cache of the last scan, if there is a valid one.
     pub fn stat_cache(&self) -> Option<stat_cache::StatCache> {
         stat_cache::read(&self.layout)
+    }
+
+    /// Returns what the stat cache is valid for.
+    pub fn stat_cache_head(&self) -> Option<stat_cache::CacheHead> {
+        stat_cache::head(&self.layout)
+    }
+
+    /// As [`Self::stat_cache`], to read only a part of it.
+    pub fn open_stat_cache(&self) -> Option<stat_cache::StatCache> {
+        stat_cache::open(&self.layout)
     }
 
     /// Returns the newest checkpoint at the time of the last gc; it may be gone.

@@ -24,5 +24,6 @@ pub use git::find_index::Repository;
 pub use root::Root;
 pub use rules::rule_set::{RuleSources, RuleVerdict, Rules};
 pub use scan::read::{BlobSink, ReadOutcome, SinkError};
+pub use scan::touched::Touched;
 pub use scan::walk::{PendingDir, ScanOptions, Shared};
 pub use tree_handle::{StatReader, WorkTree};

@@ -70,7 +70,7 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
     let store = &specimen.store;
     let derived = "HEAD config info/attributes objects/info/keep checkpoint-manifest.md \
         refs/heads/main checkpoint/description checkpoint/index";
-    let hints = ".gitignore checkpoint/lock checkpoint/stat-cache checkpoint/stat-cache-patch \
+    let hints = ".gitignore checkpoint/lock checkpoint/stat-cache checkpoint/stat-cache-head \
         checkpoint/left-out checkpoint/size-gate";
     let known = [(derived, Derived), (hints, Hint)];
     let known = known.iter().flat_map(|(names, weight)| {

@@ -150,6 +150,8 @@ mod ui;
 mod undo_redo;
 mod version_0_1;
 mod watch;
+#[cfg(target_os = "linux")]
+mod watchman;
 #[cfg(windows)]
 mod windows;
 mod workflow_cost;

@@ -20,7 +20,8 @@ const CALLS_PER_FILE: usize = 1;
 const CALLS_PER_DIRECTORY: usize = 3;
 const CALLS_FOR_THE_ROOT: usize = 24;
 const BYTES_OF_STAT_CACHE: u64 = 4096;
-const BYTES_OF_STAT_CACHE_PER_EDIT: u64 = 1500;
+/// The block of a directory of ten files, and those above it.
+const BYTES_OF_STAT_CACHE_PER_EDIT: u64 = 2500;
 /// Upper bound on the difference of two equal runs.
 const WAITING_CALLS: usize = 20;
 /// Upper bound for a directory that a rule leaves out, however much it contains.

@@ -30,11 +30,11 @@ fn what_the_last_scan_saw_is_still_believed() {
     let sandbox = run_of(6);
     let store = Store::open(sandbox.store()).unwrap().expect("a store");
     let cache = store.stat_cache().expect("a cache");
-    assert!(store.trusts(&cache));
+    assert!(store.trusts(&cache.head.basis));
     let packs = packs_of(&sandbox.store());
     assert_eq!(packs.len(), 1, "the packs that it went by are gone");
     let name = packs[0].display().to_string();
-    assert!(name.contains(&cache.basis.packs[0].name), "{name}");
+    assert!(name.contains(&cache.head.basis.packs[0].name), "{name}");
 }
 
 #[test]

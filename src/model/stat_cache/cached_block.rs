@@ -1,89 +1,95 @@
-//! A block of the stat cache: fixed-length records of directories and files, read in place.
+//! A block of the stat cache: one directory, in records of fixed length that are read in place.
 //!
-//! All numbers are little-endian. A block is five `u32` (number of directories, number of files,
-//! bytes of file names, bytes of all names, bytes of the rest), then the directory records, the
-//! file records, the names, and the uncaptured items. File names are in the order of their records,
-//! so that each ends where the next begins; directory names follow.
+//! All numbers are little-endian. A block is four `u32` (number of directories, number of files,
+//! bytes of file names, bytes of directory names), then the entries of the directories, the records
+//! of the files, the names of both, and the uncaptured items. Names are in the order of their
+//! records, so that each ends where the next begins. An entry says where the block of its directory
+//! is, which always lies before this one.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::base::time::SECOND_NS;
 use crate::model::state::entry::{SYMLINK_BITS, TYPE_BITS};
-use crate::model::{FileView, Kind, ListedUncaptured, ObjectId, Stat, WhyNot};
+use crate::model::{FileView, Kind, ListedUncaptured, ObjectId, Stat, Summary, WhyNot};
 
-/// Length of the five sizes at the start of a block.
-const SIZES_BYTES: usize = 20;
-pub(in crate::model) const DIR_BYTES: usize = 108;
+/// Length of the four sizes at the start of a block.
+const SIZES_BYTES: usize = 16;
 pub(in crate::model) const FILE_BYTES: usize = 64;
 pub(in crate::model) const NO_ID: [u8; 20] = [0; 20];
 /// Bit of a file's mode, beyond all real ones: the id is of a read that alone settles nothing.
 pub(in crate::model) const UNSETTLED: u32 = 1 << 31;
 
 /// Flag: an unchanged stat of the directory means unchanged names and verdicts.
-pub(in crate::model) const DECIDED_BY_NAMES: u32 = 1;
-pub(in crate::model) const HAS_TREE: u32 = 2;
-/// Flag in a patch: the directory's files are those of the base.
-pub(in crate::model) const FILES_IN_BASE: u32 = 4;
-/// Flag: see [`crate::model::state::listing::ListedDir::has_hidden_rules`].
-pub(in crate::model) const HIDDEN_RULES: u32 = 8;
+const DECIDED_BY_NAMES: u32 = 1;
+const HAS_TREE: u32 = 2;
+const HIDDEN_RULES: u32 = 4;
 
-/// A parsed block; invalid ranges read as empty.
+/// Where the block of a directory is, and what it must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockPlace {
+    pub at: u64,
+    pub len: u32,
+    /// Number of directories in it.
+    pub dirs: u32,
+    pub sum: u64,
+}
+
+/// What the block above says of a directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CachedDir {
+    pub stat: Stat,
+    pub tree: Option<ObjectId>,
+    /// Whether an equal stat means equal names and, under equal rules, equal verdicts.
+    pub decided_by_names: bool,
+    /// See [`crate::model::state::listing::ListedDir::has_hidden_rules`].
+    pub has_hidden_rules: bool,
+    pub place: BlockPlace,
+    pub summary: Summary,
+}
+
+/// A parsed block.
 #[derive(Debug)]
 pub struct CachedBlock {
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
+    /// Where it lies in the cache.
+    at: u64,
     dirs: Range<usize>,
     files: Range<usize>,
-    /// Offset of the first directory name among the names.
-    file_names: usize,
-    names: Range<usize>,
+    file_names: Range<usize>,
+    dir_names: Range<usize>,
     rest: Range<usize>,
 }
 
-/// Record of one directory.
-#[derive(Clone, Debug)]
-pub(in crate::model) struct DirRecord {
-    pub stat: Stat,
-    pub tree: Option<ObjectId>,
-    pub name: Range<usize>,
-    pub children: Range<usize>,
-    pub files: Range<usize>,
-    pub rest: Range<usize>,
-    pub flags: u32,
-    /// In a patch: number of the base directory that this record replaces.
-    pub number: usize,
-}
-
 impl CachedBlock {
-    /// Parses the block that fills `bytes` from `at` to `end`; `None` if the sizes do not match.
-    pub fn parse(bytes: Vec<u8>, at: usize, end: usize) -> Option<Self> {
-        let header = bytes.get(at..end)?.get(..SIZES_BYTES)?;
-        let mut sizes = header
-            .chunks_exact(4)
-            .map(|field| u32_at(field, 0) as usize);
-        let mut size = || sizes.next();
-        let (dirs, files, file_names, names, rest) = (size()?, size()?, size()?, size()?, size()?);
-        let mut from = at + SIZES_BYTES;
+    /// Parses the block that fills a range of the bytes; `None` if the sizes do not match.
+    pub fn parse(bytes: Arc<Vec<u8>>, range: Range<usize>, at: u64) -> Option<Self> {
+        let header = bytes.get(range.clone())?.get(..SIZES_BYTES)?;
+        let size = |number: usize| u32_at(header, number * 4) as usize;
+        let mut from = range.start + SIZES_BYTES;
         let mut section = |length: Option<usize>| {
             let section = from..from.checked_add(length?)?;
             from = section.end;
             Some(section)
         };
-        let dirs = section(dirs.checked_mul(DIR_BYTES))?;
-        let files = section(files.checked_mul(FILE_BYTES))?;
-        let names = section(Some(names))?;
-        let rest = section(Some(rest))?;
-        (from == end && file_names <= names.len()).then_some(Self {
+        let dirs = section(size(0).checked_mul(CachedDir::BYTES))?;
+        let files = section(size(1).checked_mul(FILE_BYTES))?;
+        let file_names = section(Some(size(2)))?;
+        let dir_names = section(Some(size(3)))?;
+        let rest = from..range.end;
+        (from <= range.end).then_some(Self {
             bytes,
+            at,
             dirs,
             files,
             file_names,
-            names,
+            dir_names,
             rest,
         })
     }
 
     pub fn dir_count(&self) -> usize {
-        self.dirs.len() / DIR_BYTES
+        self.dirs.len() / CachedDir::BYTES
     }
 
     pub fn file_count(&self) -> usize {
@@ -95,55 +101,40 @@ impl CachedBlock {
         &self.bytes[self.dirs.start - SIZES_BYTES..self.rest.end]
     }
 
-    fn file_name(&self, range: Range<usize>) -> &[u8] {
-        self.bytes[self.names.clone()][..self.file_names]
-            .get(range)
-            .unwrap_or_default()
+    /// Returns a directory by its number, in the order of the names.
+    pub fn dir(&self, index: usize) -> Option<(&[u8], CachedDir)> {
+        let records = self.bytes[self.dirs.clone()].get(index.checked_mul(CachedDir::BYTES)?..)?;
+        let (dir, name_at) = CachedDir::parse(records)?;
+        let next = records
+            .get(CachedDir::BYTES..)
+            .filter(|next| !next.is_empty());
+        let names = &self.bytes[self.dir_names.clone()];
+        let end = next.map_or(names.len(), |next| {
+            u32_at(next, CachedDir::NAME_AT) as usize
+        });
+        // What lies behind could lead around in a circle.
+        let is_before = dir.place.at.checked_add(dir.place.len.into())? <= self.at;
+        is_before.then_some((names.get(name_at..end).unwrap_or_default(), dir))
     }
 
-    /// Returns the name of a directory.
-    pub(in crate::model) fn name(&self, range: Range<usize>) -> &[u8] {
-        self.bytes[self.names.clone()][self.file_names..]
-            .get(range)
-            .unwrap_or_default()
+    /// Returns the directory of that name.
+    pub fn child(&self, name: &[u8]) -> Option<CachedDir> {
+        let (mut low, mut high) = (0, self.dir_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (found, dir) = self.dir(middle)?;
+            match found.cmp(name) {
+                std::cmp::Ordering::Equal => return Some(dir),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
-    pub(in crate::model) fn rest(&self, range: Range<usize>) -> &[u8] {
-        self.bytes[self.rest.clone()].get(range).unwrap_or_default()
-    }
-
-    fn record(&self, section: &Range<usize>, index: usize, length: usize) -> Option<&[u8]> {
-        self.bytes[section.clone()]
-            .get(index.checked_mul(length)?..)?
-            .get(..length)
-    }
-
-    pub(in crate::model) fn dir(&self, index: usize) -> Option<DirRecord> {
-        let record = self.record(&self.dirs, index, DIR_BYTES)?;
-        let run = |at: usize| {
-            let start = u32_at(record, at) as usize;
-            start..start + u32_at(record, at + 4) as usize
-        };
-        let flags = u32_at(record, 100);
-        let stat = Stat {
-            dev: u64_at(record, 0),
-            ino: u64_at(record, 8),
-            size_bytes: u64_at(record, 16),
-            mtime_ns: u64_at(record, 24).cast_signed(),
-            ctime_ns: u64_at(record, 32).cast_signed(),
-            mode: u32_at(record, 40),
-            links: u32_at(record, 44).into(),
-        };
-        Some(DirRecord {
-            stat,
-            tree: id_at(record, 48).filter(|_| flags & HAS_TREE != 0),
-            name: run(68),
-            children: run(76),
-            files: run(84),
-            rest: run(92),
-            flags,
-            number: u32_at(record, 104) as usize,
-        })
+    /// Returns the uncaptured items, sorted by name; `None` if they are unreadable.
+    pub fn uncaptured(&self) -> Option<Vec<ListedUncaptured>> {
+        parse_uncaptured(&self.bytes[self.rest.clone()])
     }
 
     /// Returns the file of that number, or an empty one if there is none. The device is not stored.
@@ -158,7 +149,8 @@ impl CachedBlock {
         let next = records
             .get(at.saturating_add(FILE_BYTES)..)
             .and_then(<[u8]>::first_chunk::<FILE_BYTES>);
-        let name_end = next.map_or(self.file_names, |next| u32_in(next, 60) as usize);
+        let names = &self.bytes[self.file_names.clone()];
+        let name_end = next.map_or(names.len(), |next| u32_in(next, 60) as usize);
         let flagged_mode = u32_in(record, 32);
         let (mode, is_settled) = (flagged_mode & !UNSETTLED, flagged_mode & UNSETTLED == 0);
         let stat = Stat {
@@ -175,15 +167,92 @@ impl CachedBlock {
         } else {
             Kind::File
         };
-        let name = self.file_name(u32_in(record, 60) as usize..name_end);
+        let name = names.get(u32_in(record, 60) as usize..name_end);
         FileView {
-            name,
+            name: name.unwrap_or_default(),
             kind,
             stat,
             id: id_at(record, 40).filter(|_| is_settled),
             racy: false,
             earlier: id_at(record, 40),
         }
+    }
+}
+
+impl CachedDir {
+    pub const BYTES: usize = 132;
+    /// Where an entry has the start of its name.
+    const NAME_AT: usize = 72;
+
+    /// Appends the entry; the name begins at `name_at`.
+    pub fn render(&self, name_at: u32, out: &mut Vec<u8>) {
+        let (stat, place, summary) = (&self.stat, &self.place, &self.summary);
+        put_number(out, stat.dev);
+        put_times(out, stat);
+        put_small(
+            out,
+            &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)],
+        );
+        out.extend(self.tree.map_or(NO_ID, |id| *id.as_bytes()));
+        let flags = [
+            (self.decided_by_names, DECIDED_BY_NAMES),
+            (self.tree.is_some(), HAS_TREE),
+            (self.has_hidden_rules, HIDDEN_RULES),
+        ];
+        let flags = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum();
+        put_small(out, &[flags, name_at, place.len]);
+        put_number(out, place.at);
+        put_number(out, place.sum);
+        put_small(out, &[place.dirs]);
+        summary.render(out);
+    }
+
+    /// Parses an entry; returns it with the start of its name.
+    pub fn parse(record: &[u8]) -> Option<(Self, usize)> {
+        let record = record.get(..Self::BYTES)?;
+        let flags = u32_at(record, 68);
+        let stat = Stat {
+            dev: u64_at(record, 0),
+            ino: u64_at(record, 8),
+            size_bytes: u64_at(record, 16),
+            mtime_ns: u64_at(record, 24).cast_signed(),
+            ctime_ns: u64_at(record, 32).cast_signed(),
+            mode: u32_at(record, 40),
+            links: u32_at(record, 44).into(),
+        };
+        let place = BlockPlace {
+            len: u32_at(record, 76),
+            at: u64_at(record, 80),
+            sum: u64_at(record, 88),
+            dirs: u32_at(record, 96),
+        };
+        let dir = Self {
+            stat,
+            tree: id_at(record, 48).filter(|_| flags & HAS_TREE != 0),
+            decided_by_names: flags & DECIDED_BY_NAMES != 0,
+            has_hidden_rules: flags & HIDDEN_RULES != 0,
+            place,
+            summary: Summary::parse(&record[100..]),
+        };
+        Some((dir, u32_at(record, Self::NAME_AT) as usize))
+    }
+}
+
+/// Appends inode, size and times.
+pub(in crate::model) fn put_times(out: &mut Vec<u8>, stat: &Stat) {
+    put_number(out, stat.ino);
+    put_number(out, stat.size_bytes);
+    put_number(out, stat.mtime_ns.cast_unsigned());
+    put_number(out, stat.ctime_ns.cast_unsigned());
+}
+
+pub(in crate::model) fn put_number(out: &mut Vec<u8>, number: u64) {
+    out.extend(number.to_le_bytes());
+}
+
+pub(in crate::model) fn put_small(out: &mut Vec<u8>, numbers: &[u32]) {
+    for number in numbers {
+        out.extend(number.to_le_bytes());
     }
 }
 
@@ -197,14 +266,14 @@ fn u64_in(record: &[u8; FILE_BYTES], at: usize) -> u64 {
     u64::from(u32_in(record, at)) | u64::from(u32_in(record, at + 4)) << 32
 }
 
-fn u32_at(record: &[u8], at: usize) -> u32 {
+pub(in crate::model) fn u32_at(record: &[u8], at: usize) -> u32 {
     record
         .get(at..)
         .and_then(<[u8]>::first_chunk)
         .map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-fn u64_at(record: &[u8], at: usize) -> u64 {
+pub(in crate::model) fn u64_at(record: &[u8], at: usize) -> u64 {
     record
         .get(at..)
         .and_then(<[u8]>::first_chunk)

@@ -3,3 +3,4 @@
 pub mod cache_writer;
 pub mod cached_block;
 pub mod cached_listing;
+pub mod summary;

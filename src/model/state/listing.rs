@@ -3,15 +3,15 @@
 //!
 //! The flat form needs no recursion, however deep the tree, and can be processed in slices.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::{
-    CachedBlock, CachedListing, FileView, ListedFile, ListedUncaptured, Name, ObjectId, RelPath,
-    Stat, WhyNot,
+    CachedBlock, CachedDir, CachedListing, FileView, ListedFile, ListedUncaptured, Name, ObjectId,
+    RelPath, Stat, Summary, WhyNot,
 };
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Clone, Debug, Default)]
 pub struct ListedDir {
     /// Index of the parent; 0 for the root itself.
@@ -25,14 +25,16 @@ pub struct ListedDir {
     pub uncaptured: Vec<ListedUncaptured>,
     /// Git tree of this directory, once computed; `None` also if there is no file below.
     pub tree: Option<ObjectId>,
-    /// Number of this directory in the stat cache, if it was there.
-    pub cached: Option<usize>,
+    /// What the stat cache had of this directory, if it was there.
+    pub cached: Option<Box<CachedDir>>,
     /// Whether stat, files and uncaptured items equal those in the stat cache.
     pub unchanged: bool,
     /// Whether names alone decide what is captured here, not content or state of left-out files.
     pub decided_by_names: bool,
     /// Whether an uncaptured ignore file applies here, so that changes to it go unnoticed.
     pub has_hidden_rules: bool,
+    /// Whether it is as in the stat cache with all below it, and its content is not listed.
+    pub is_folded: bool,
 }
 
 /// Result of a scan; `dirs[0]` is the root and always exists.
@@ -128,14 +130,76 @@ impl Listing {
         })
     }
 
+    /// Folds every directory that is as in the stat cache with all below it.
+    pub fn fold(&mut self) {
+        let mut same = vec![false; self.dirs.len()];
+        for (index, dir) in self.dirs.iter().enumerate().rev() {
+            same[index] = dir.is_folded || dir.has_cached_dirs(&same);
+        }
+        let mut numbers = vec![0; self.dirs.len()];
+        let mut kept: Vec<ListedDir> = Vec::new();
+        for (index, dir) in std::mem::take(&mut self.dirs).into_iter().enumerate() {
+            if index != 0 && same[dir.parent] {
+                continue;
+            }
+            numbers[index] = kept.len();
+            let parent = numbers[dir.parent];
+            kept.push(match dir.cached {
+                Some(cached) if same[index] => ListedDir::folded_as(parent, dir.name, cached),
+                cached => ListedDir {
+                    parent,
+                    cached,
+                    ..dir
+                },
+            });
+        }
+        let children = kept.iter_mut().flat_map(|dir| &mut dir.dirs);
+        children.for_each(|child| *child = numbers[*child]);
+        self.dirs = kept;
+    }
+
+    /// Lists folded directories that `wants` accepts as they are in the stat cache, and those in
+    /// them; `None` if these cannot be read.
+    pub fn unfold(&mut self, wants: &dyn Fn(&Summary) -> bool) -> Option<()> {
+        let mut index = 0;
+        while index < self.dirs.len() {
+            if self.dirs[index].folded().is_some_and(wants) {
+                let place = self.dirs[index].cached.as_ref()?.place;
+                let block = self.cached.as_ref()?.block(&place)?;
+                for number in 0..block.dir_count() {
+                    let (name, cached) = block.dir(number)?;
+                    let child = ListedDir::folded_as(index, name.into(), Box::new(cached));
+                    let at = self.dirs.len();
+                    self.dirs[index].dirs.push(at);
+                    self.dirs.push(child);
+                }
+                let dir = &mut self.dirs[index];
+                dir.uncaptured = block.uncaptured()?;
+                (dir.files, dir.is_folded) = (Files::cached(block), false);
+            }
+            index += 1;
+        }
+        Some(())
+    }
+
+    /// Number of directories, the root included.
+    pub fn dir_count(&self) -> usize {
+        let below = |dir: &ListedDir| dir.folded().map_or(1, |all| all.classes[2].count as usize);
+        self.dirs.iter().map(below).sum()
+    }
+
     pub fn file_count(&self) -> usize {
-        self.dirs.iter().map(|dir| dir.files.len()).sum()
+        self.dirs.iter().map(ListedDir::file_count).sum()
     }
 
     /// Returns the total size of captured files and symlinks in bytes.
     pub fn content_bytes(&self) -> u64 {
-        let files = self.dirs.iter().flat_map(|dir| dir.files.iter());
-        files.map(|file| file.stat.size_bytes).sum()
+        let of_files = |dir: &ListedDir| dir.files.iter().map(|file| file.stat.size_bytes).sum();
+        let of_dir = |dir: &ListedDir| {
+            dir.folded()
+                .map_or_else(|| of_files(dir), |all| all.content_bytes)
+        };
+        self.dirs.iter().map(of_dir).sum()
     }
 
     /// Whether a checkpoint of this listing is complete.
@@ -232,6 +296,39 @@ impl ListedDir {
         }
     }
 
+    /// Makes a directory of which all is as in the stat cache.
+    pub fn folded_as(parent: usize, name: Name, cached: Box<CachedDir>) -> Self {
+        let stat = cached.stat;
+        Self {
+            tree: cached.tree,
+            unchanged: true,
+            decided_by_names: cached.decided_by_names,
+            has_hidden_rules: cached.has_hidden_rules,
+            is_folded: true,
+            cached: Some(cached),
+            ..Self::empty(parent, name, stat)
+        }
+    }
+
+    /// Number of files in it; if it is folded, in those below it too.
+    pub fn file_count(&self) -> usize {
+        self.folded()
+            .map_or(self.files.len(), |all| all.files as usize)
+    }
+
+    /// Returns what a folded directory holds.
+    pub fn folded(&self) -> Option<&Summary> {
+        let cached = self.cached.as_deref().filter(|_| self.is_folded)?;
+        Some(&cached.summary)
+    }
+
+    /// Whether it is as in the stat cache, and so are the directories in it.
+    pub fn has_cached_dirs(&self, same: &[bool]) -> bool {
+        let cached = self.cached.as_deref().filter(|_| self.unchanged);
+        cached.is_some_and(|cached| cached.place.dirs as usize == self.dirs.len())
+            && self.dirs.iter().all(|child| same[*child])
+    }
+
     /// Its files and uncaptured items that `wants` accepts.
     fn part(&self, path: &RelPath, wants: &dyn Fn(&RelPath) -> bool) -> Self {
         let files = self.files.iter();
@@ -251,15 +348,8 @@ impl ListedDir {
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     listed: Vec<ListedFile>,
-    /// Files in the stat cache; if present, `listed` is empty.
-    cached: Option<CachedFiles>,
-}
-
-/// A range of records in a block.
-#[derive(Clone, Debug)]
-struct CachedFiles {
-    block: Arc<CachedBlock>,
-    range: Range<usize>,
+    /// The directory in the stat cache; if present, `listed` is empty.
+    cached: Option<Arc<CachedBlock>>,
 }
 
 impl From<Vec<ListedFile>> for Files {
@@ -272,17 +362,17 @@ impl From<Vec<ListedFile>> for Files {
 }
 
 impl Files {
-    pub(in crate::model) fn cached(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
+    pub fn cached(block: Arc<CachedBlock>) -> Self {
         Self {
             listed: Vec::new(),
-            cached: Some(CachedFiles { block, range }),
+            cached: Some(block),
         }
     }
 
     pub fn len(&self) -> usize {
         self.cached
             .as_ref()
-            .map_or(self.listed.len(), |cached| cached.range.len())
+            .map_or(self.listed.len(), |cached| cached.file_count())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -293,9 +383,7 @@ impl Files {
     pub fn at(&self, index: usize) -> Option<FileView<'_>> {
         match &self.cached {
             None => self.listed.get(index).map(view),
-            Some(cached) => {
-                (index < cached.range.len()).then(|| cached.block.file(cached.range.start + index))
-            }
+            Some(cached) => (index < cached.file_count()).then(|| cached.file(index)),
         }
     }
 
@@ -316,17 +404,6 @@ impl Files {
             }
         }
         None
-    }
-
-    /// Whether the files are exactly this range of this block.
-    pub(in crate::model) fn are_cached_as(
-        &self,
-        block: &Arc<CachedBlock>,
-        range: &Range<usize>,
-    ) -> bool {
-        self.cached
-            .as_ref()
-            .is_some_and(|cached| Arc::ptr_eq(&cached.block, block) && cached.range == *range)
     }
 
     /// Converts to a list that can be changed.

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use crate::base::Malformed;
 use crate::base::text::{percent_decode, percent_encode};
+use crate::model::stat_cache::summary::ModeClass;
 use crate::model::state::entry::RWX_BITS;
 use crate::model::state::rel_path::is_dot_git;
-use crate::model::{Kind, ListedDir, Listing, RelPath, Snapshot, UncapturedEntry, WhyNot};
+use crate::model::{Kind, ListedDir, Listing, RelPath, Snapshot, Summary, UncapturedEntry, WhyNot};
 
 /// What a git tree cannot hold. Equal directories give equal metas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl Meta {
         if dir.stat.perm() != usual.directory {
             self.unusual.insert(listing.path_of(index), dir.stat.perm());
         }
-        if dir.files.is_empty() && dir.dirs.is_empty() {
+        if dir.files.is_empty() && dir.dirs.is_empty() && !dir.is_folded {
             self.empty_dirs.insert(listing.path_of(index));
         }
         for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
@@ -204,16 +205,41 @@ impl UsualModes {
 
 const PERMS: usize = RWX_BITS as usize + 1;
 
+/// Lists the folded directories of which the meta names something, as they are in the stat cache;
+/// `None` if these cannot be read.
+pub fn unfold_unusual(listing: &mut Listing) -> Option<()> {
+    listing.unfold(&|all| !all.is_plain)?;
+    let UsualModes {
+        file,
+        executable,
+        directory,
+    } = usual_modes(listing).0;
+    listing.unfold(&|all| {
+        let mut classes = all.classes.iter().zip([file, executable, directory]);
+        classes.any(|(class, usual)| class.count > 0 && class.perm != usual)
+    })
+}
+
 /// Returns the usual modes, and whether every file has one of them. Special bits are never usual.
 fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
     let mut file_count = 0;
     let [mut files, mut executables, mut directories] = [[0_u64; PERMS]; 3];
-    let count = |counts: &mut [u64; PERMS], perm: u32| {
-        if let Some(count) = counts.get_mut(perm as usize) {
-            *count += 1;
+    let add = |counts: &mut [u64; PERMS], class: ModeClass| {
+        if let Some(count) = counts.get_mut(class.perm as usize) {
+            *count += u64::from(class.count);
         }
     };
+    let count = |counts: &mut [u64; PERMS], perm: u32| add(counts, ModeClass { count: 1, perm });
     for dir in &listing.dirs {
+        if let Some(Summary { classes, .. }) = dir.folded() {
+            let counts = [&mut files, &mut executables, &mut directories];
+            counts
+                .into_iter()
+                .zip(*classes)
+                .for_each(|(counts, class)| add(counts, class));
+            file_count += u64::from(classes[0].count) + u64::from(classes[1].count);
+            continue;
+        }
         count(&mut directories, dir.stat.perm());
         for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
             let perm = file.stat.perm();

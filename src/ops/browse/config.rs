@@ -122,7 +122,7 @@ pub fn config(
     (outcome, warnings)
 }
 
-fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
+fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 20] {
     let (keep, agents) = (settings.keep, settings.agents);
     let number = |number: usize| match number {
         usize::MAX => SettingValue::Off,
@@ -154,6 +154,7 @@ fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
             SettingValue::List(settings.sensitive_allow.clone()),
         ),
         ("auto_prune", SettingValue::Switch(settings.auto_prune)),
+        ("fsmonitor", text(settings.fsmonitor.into_str())),
         ("audit", SettingValue::Switch(settings.audit)),
         ("prompts", text(agents.prompts.into_str())),
         ("auto", text(agents.auto.into_str())),

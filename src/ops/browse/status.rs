@@ -12,6 +12,7 @@ use crate::model::{
     RestorePlan, RestoreScope, RestoreStory, Snapshot, ToldStory,
 };
 use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::monitor::Reliance;
 use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::capture::present::Compared;
 use crate::ops::contract::hold;
@@ -187,7 +188,10 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
         return Ok(());
     }
     let worktree = WorkTree::open_root(&context.root)?;
-    let options = CaptureOptions::default();
+    let options = CaptureOptions {
+        reliance: Reliance::Listed,
+        ..CaptureOptions::default()
+    };
     let captured = capture(context, Some(store), &worktree, &options, Sink::HashOnly)?;
     outcome.left_out = Some(LeftOut::of(&captured.listing));
     outcome.warnings.extend(captured.warnings.iter().cloned());

@@ -9,6 +9,7 @@ use crate::model::{
     CheckpointType, Database, Listing, Meta, ObjectId, RelPath, RuleRecord, Scope, ScopePart,
     WhyNot,
 };
+use crate::ops::capture::monitor::Reliance;
 use crate::ops::capture::pipeline::{self, Sink, capture};
 use crate::ops::database::backup;
 use crate::ops::restore::restore_paths;
@@ -55,6 +56,11 @@ pub fn gather(
     let options = CaptureOptions {
         limit_files,
         include_sensitive,
+        reliance: if asked.full_scan {
+            Reliance::None
+        } else {
+            Reliance::Folded
+        },
         ..CaptureOptions::default()
     };
     let captured = match &asked.terms.scope {

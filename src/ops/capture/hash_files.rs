@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::model::stat_cache::cached_block::may_be_half_written;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::{
-    CachedListing, ListedDir, ListedFile, ListedUncaptured, Listing, Name, ObjectId, RelPath, Stat,
-    WhyNot,
+    BlockPlace, CachedListing, ListedDir, ListedFile, ListedUncaptured, Listing, Name, ObjectId,
+    RelPath, Stat, WhyNot,
 };
 use crate::ops::capture::sink::{KeyWatch, Sink};
 use crate::ops::{Admission, Context, ThreadSink, Warning};
@@ -29,8 +29,8 @@ const ALONE_BYTES: u64 = 1 << 20;
 /// Files of one directory.
 struct Batch<'l> {
     dir: usize,
-    /// Number of the directory in the stat cache.
-    cached: Option<usize>,
+    /// The directory in the stat cache.
+    cached: Option<BlockPlace>,
     path: RelPath,
     files: &'l mut [ListedFile],
     bytes: u64,
@@ -74,7 +74,8 @@ pub fn hash_files(
     for (index, dir) in listing.dirs.iter_mut().enumerate() {
         if let Some((_, path)) = paths.next_if(|(dir, _)| *dir == index) {
             let files = dir.files.listed_mut();
-            split((index, dir.cached), &path, files, &mut batches);
+            let cached = dir.cached.as_ref().map(|before| before.place);
+            split((index, cached), &path, files, &mut batches);
         }
     }
     let mut met = read_batches(context, worktree, admission, before, batches, sink)?;
@@ -97,7 +98,7 @@ fn paths_with_unknown(listing: &mut Listing) -> Vec<(usize, RelPath)> {
 }
 
 fn split<'l>(
-    (dir, cached): (usize, Option<usize>),
+    (dir, cached): (usize, Option<BlockPlace>),
     path: &RelPath,
     mut files: &'l mut [ListedFile],
     batches: &mut Vec<Batch<'l>>,
@@ -178,7 +179,13 @@ struct EarlierScan {
 impl EarlierScan {
     /// Whether a write may be under way, and no earlier scan found the same. What is in the stat
     /// cache was read before this scan began.
-    fn leaves_open(&self, dir: Option<usize>, name: &[u8], stat: &Stat, id: ObjectId) -> bool {
+    fn leaves_open(
+        &self,
+        dir: Option<&BlockPlace>,
+        name: &[u8],
+        stat: &Stat,
+        id: ObjectId,
+    ) -> bool {
         let earlier = || self.cached.as_ref()?.earlier_read(dir?, name, stat);
         may_be_half_written(stat, self.started_ns) && earlier() != Some(id)
     }
@@ -196,7 +203,12 @@ impl BatchReader<'_> {
             if file.id.is_some() {
                 continue;
             }
-            let fate = self.read_one(dir.as_ref(), (batch.cached, &batch.path), file, sink)?;
+            let fate = self.read_one(
+                dir.as_ref(),
+                (batch.cached.as_ref(), &batch.path),
+                file,
+                sink,
+            )?;
             self.context.progress.add(1, 0);
             self.context.check_interrupt()?;
             met.extend(fate.map(|fate| FileFact {
@@ -211,7 +223,7 @@ impl BatchReader<'_> {
     fn read_one(
         &self,
         dir: Option<&Dir>,
-        (cached, path): (Option<usize>, &RelPath),
+        (cached, path): (Option<&BlockPlace>, &RelPath),
         file: &mut ListedFile,
         sink: &mut dyn BlobSink,
     ) -> Result<Option<FileFate>> {
@@ -290,8 +302,9 @@ fn settle(listing: &mut Listing, met: &[FileFact], warnings: &mut Vec<Warning>) 
 mod tests {
     use super::*;
     use crate::model::stat_cache::cache_writer;
-    use crate::model::stat_cache::cached_block::CachedBlock;
-    use crate::model::state::entry::Kind;
+    use crate::model::{Files, Kind};
+    use crate::store::small_files::stat_cache::ReadBlocks;
+    use xxhash_rust::xxh3::xxh3_64;
 
     #[test]
     fn a_second_read_that_finds_the_same_under_the_same_stamps_settles_it() {
@@ -311,23 +324,23 @@ mod tests {
             racy: true,
         }]
         .into();
-        let bytes = cache_writer::base(&listing).unwrap();
-        let end = bytes.len();
-        let block = CachedBlock::parse(bytes, 0, end).unwrap();
-        let cached = CachedListing::new(block, None).unwrap();
-        assert_eq!(cached.dir(0).unwrap().files().get(name).unwrap().id, None);
+        let new = cache_writer::write(&listing, None, 0, &xxh3_64).unwrap();
+        let cached = CachedListing::new(new.root, Box::new(ReadBlocks(Arc::new(new.bytes))));
+        let place = cached.root.place;
+        let files = Files::cached(cached.block(&place).unwrap());
+        assert_eq!(files.get(name).unwrap().id, None);
         let before = EarlierScan {
             started_ns: 9,
             cached: Some(Arc::new(cached)),
         };
-        assert!(!before.leaves_open(Some(0), name, &stat, one));
-        assert!(before.leaves_open(Some(0), name, &stat, other));
-        assert!(before.leaves_open(Some(0), b"other", &stat, one));
+        assert!(!before.leaves_open(Some(&place), name, &stat, one));
+        assert!(before.leaves_open(Some(&place), name, &stat, other));
+        assert!(before.leaves_open(Some(&place), b"other", &stat, one));
         assert!(before.leaves_open(None, name, &stat, one));
         let later = Stat {
             ctime_ns: 1,
             ..stat
         };
-        assert!(before.leaves_open(Some(0), name, &later, one));
+        assert!(before.leaves_open(Some(&place), name, &later, one));
     }
 }

@@ -8,23 +8,26 @@ use std::sync::Arc;
 use crate::base::{WorkPhase, threads};
 use crate::error::{Code, Error, Result};
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE};
+use crate::model::state::meta;
 use crate::model::{
     Kind, ListedDir, Listing, Meta, ObjectId, RelPath, RuleRecord, RulesStamp, Scope, WhyNot,
 };
 use crate::ops::capture::hash_files::hash_files;
+use crate::ops::capture::monitor::{Reliance, Watched};
 use crate::ops::{Admission, Context, Warning};
 use crate::store::trees::convert;
-use crate::store::{StatCache, Store};
+use crate::store::{CacheHead, StatCache, Store};
 use crate::worktree::git::find_index;
 use crate::worktree::rules::rule_set::TrackedLater;
 use crate::worktree::scan::extend::add_paths;
 use crate::worktree::scan::scanner::scan;
+use crate::worktree::sys;
 use crate::worktree::{Repository, RuleSources, Rules, ScanOptions, WorkTree};
 
 pub use crate::ops::capture::sink::Sink;
 
 /// Options of a capture.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct CaptureOptions<'o> {
     /// Paths to capture even if rules leave them out today, secrets included: a checkpoint holds
     /// them already.
@@ -35,6 +38,8 @@ pub struct CaptureOptions<'o> {
     pub include_sensitive: &'o [String],
     /// Captured despite the rules, see [`crate::worktree::rules::rule_set::RuleSources::named`].
     pub named: &'o [RelPath],
+    /// Whether a monitor of the directory may say where to look.
+    pub reliance: Reliance,
 }
 
 /// Inputs of the scan; the next stat cache is valid only for these.
@@ -45,6 +50,7 @@ pub struct ScanInputs {
     pub rules: RulesStamp,
     /// The checkpoint restored since then, which holds what the restore wrote into the listing.
     pub restored: Option<ObjectId>,
+    pub watched: Watched,
 }
 
 /// The captured working directory.
@@ -96,23 +102,63 @@ pub fn begin<'c>(
     worktree: &'c WorkTree,
     options: &CaptureOptions<'_>,
 ) -> Result<Capturing<'c>> {
-    let cache = store.and_then(Store::stat_cache);
+    let head = store.and_then(Store::stat_cache_head);
     let effective = effective_rules(
         context,
         store,
         options.include_sensitive,
         options.named,
-        cache.as_ref().map(|cache| cache.basis.rules),
+        head.as_ref().map(|head| head.basis.rules),
     );
-    let trusted = store
-        .zip(cache.as_ref())
-        .is_some_and(|(store, cache)| store.trusts(cache));
+    let sides = (store, worktree);
+    let (listing, mut seen) = scan_as_hinted(context, sides, options, &effective, head.as_ref())?;
+    let EffectiveRules {
+        rules,
+        record,
+        warning,
+        ..
+    } = effective;
+    let of_rules = warning.into_iter().chain(linked_rules(&listing));
+    let warnings = of_rules.chain(seen.watched.warning.take()).collect();
+    Ok(Capturing {
+        context,
+        worktree,
+        seen: Some(seen),
+        record,
+        rules,
+        in_spite: BTreeSet::new(),
+        warnings,
+        listing,
+        tree: None,
+    })
+}
+
+/// Scans, with the stat cache that began with `head`, and where a monitor says.
+fn scan_as_hinted(
+    context: &Context,
+    (store, worktree): (Option<&Store>, &WorkTree),
+    options: &CaptureOptions<'_>,
+    effective: &EffectiveRules,
+    head: Option<&CacheHead>,
+) -> Result<(Listing, ScanInputs)> {
+    let gives_same = |head: &CacheHead| {
+        options.named.is_empty() && head.basis.rules.gives_same_verdicts(&effective.stamp)
+    };
+    let is_trusted = |head: &CacheHead| store.is_some_and(|store| store.trusts(&head.basis));
+    let valid = head.filter(|head| gives_same(head) && is_trusted(head));
+    let mut watched = Watched::ask(context, store, valid, options.reliance);
+    // Another process may have written one meanwhile, of which the same is true.
+    let cache = match &watched.touched {
+        Some(_) => store.and_then(Store::open_stat_cache),
+        None => store.and_then(Store::stat_cache),
+    };
+    let trusted = cache.as_ref().is_some_and(|cache| is_trusted(&cache.head));
+    let touched = watched.touched.take();
+    let touched = touched.filter(|_| trusted && is_root(worktree, cache.as_ref()));
     let scan_options = ScanOptions {
         previous: cache.as_ref().map(|cache| &cache.listing),
-        same_rules: options.named.is_empty()
-            && cache
-                .as_ref()
-                .is_some_and(|cache| cache.basis.rules.gives_same_verdicts(&effective.stamp)),
+        same_rules: cache.as_ref().is_some_and(|cache| gives_same(&cache.head)),
+        touched: touched.as_ref(),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
@@ -124,30 +170,30 @@ pub fn begin<'c>(
     if !trusted {
         forget_unverified(store, &mut listing);
     }
-    let EffectiveRules {
-        rules,
-        record,
-        warning,
-        stamp,
-    } = effective;
-    let seen = Some(ScanInputs {
+    let unfolded = match options.reliance {
+        _ if touched.is_some() && has_new_links(&listing) => None,
+        Reliance::Folded => {
+            listing.fold();
+            meta::unfold_unusual(&mut listing)
+        }
+        _ => listing.unfold(&|_| true),
+    };
+    if unfolded.is_none() {
+        let reliance = Reliance::None;
+        let options = &CaptureOptions {
+            reliance,
+            ..*options
+        };
+        return scan_as_hinted(context, (store, worktree), options, effective, head);
+    }
+    let seen = ScanInputs {
         cache,
         trusted,
-        rules: stamp,
+        rules: effective.stamp,
         restored: None,
-    });
-    let warnings = warning.into_iter().chain(linked_rules(&listing)).collect();
-    Ok(Capturing {
-        context,
-        worktree,
-        seen,
-        record,
-        rules,
-        in_spite: BTreeSet::new(),
-        warnings,
-        listing,
-        tree: None,
-    })
+        watched,
+    };
+    Ok((listing, seen))
 }
 
 impl Capturing<'_> {
@@ -257,8 +303,19 @@ impl Capturing<'_> {
 
     pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {
         let tree = self.tree(sink)?;
+        if let Some(seen) = &mut self.seen {
+            seen.watched.check(self.context, &self.listing);
+        }
+        // What is usual may have changed with what was read.
+        meta::unfold_unusual(&mut self.listing)
+            .ok_or_else(|| Error::unexpected("the stat cache cannot be read"))?;
         let meta = Meta::of(&self.listing, self.record);
         let mut warnings = self.warnings;
+        let missed = self
+            .seen
+            .as_ref()
+            .and_then(|seen| seen.watched.missed.clone());
+        warnings.extend(missed.map(|path| Warning::MonitorOff { path }));
         warnings.extend(not_captured(&meta));
         Ok(Captured {
             listing: self.listing,
@@ -268,6 +325,22 @@ impl Capturing<'_> {
             warnings,
         })
     }
+}
+
+/// Whether a file that changed has a second name: that may lie where no change was named.
+fn has_new_links(listing: &Listing) -> bool {
+    let looked_at = listing.dirs.iter().filter(|dir| !dir.unchanged);
+    let mut files = looked_at.flat_map(|dir| dir.files.iter());
+    files.any(|file| file.id.is_none() && file.stat.links > 1)
+}
+
+/// Whether the root is the directory of the stat cache.
+fn is_root(worktree: &WorkTree, cache: Option<&StatCache>) -> bool {
+    let now = worktree.root().stat();
+    let before = cache.map(|cache| cache.listing.root.stat);
+    now.ok()
+        .zip(before)
+        .is_some_and(|(now, before)| sys::is_same_place(&now, &before))
 }
 
 /// Warns of ignore files that are links, in directories that were read anew.

@@ -9,6 +9,7 @@ use crate::model::{
     Checkpoint, Entry, Kind, ListedFile, ObjectId, Octal, RelPath, Snapshot, Stat, WhyNot,
 };
 use crate::ops::capture::lazy_snapshot;
+use crate::ops::capture::monitor::Reliance;
 use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::{
     CaptureOptions, Captured, Context, FileVersion, LoadedVersion, SeenFile, ThreadSink, Warning,
@@ -141,6 +142,7 @@ fn capture_side(
 ) -> Result<Captured> {
     let options = CaptureOptions {
         also,
+        reliance: Reliance::Listed,
         ..CaptureOptions::default()
     };
     capture(context, Some(store), worktree, &options, Sink::HashOnly)

@@ -36,6 +36,8 @@ pub struct CreateOptions {
     pub session: Option<String>,
     /// Accept a dangerous root and any number of files.
     pub force: bool,
+    /// Look at everything, whatever a monitor says.
+    pub full_scan: bool,
     pub include_sensitive: Vec<String>,
     /// Contents of files in the scope that count instead of those in the directory.
     pub replaced: BTreeMap<RelPath, Vec<u8>>,
@@ -297,7 +299,7 @@ impl CreateCounts {
     pub fn of(captured: &Captured) -> Self {
         Self {
             files: captured.listing.file_count() as u64,
-            directories: captured.listing.dirs.len() as u64 - 1,
+            directories: captured.listing.dir_count() as u64 - 1,
             content_bytes: captured.listing.content_bytes(),
             ..Self::default()
         }

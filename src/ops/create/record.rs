@@ -15,7 +15,6 @@ use crate::ops::{
     Captured, CapturedScope, Context, CreateCounts, CreateOptions, CreateOutcome, LeftOut, Moved,
     Pending, Session, Warning, session,
 };
-use crate::store::small_files::stat_cache;
 use crate::store::trees::digest;
 use crate::store::{
     Basis, Inventory, LockedStore, NewCheckpoint, ObjectKind, PackSet, Store, Sum, TreeMemo,
@@ -306,22 +305,19 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
     let known = seen.cache.as_ref().filter(|_| seen.trusted);
     let stays = |id: ObjectId| locked.inventory().checkpoints.holds(id);
     let holds = |basis: &Basis| stays(basis.checkpoint) && basis.restored.is_none_or(stays);
-    if let Some(cache) = known.filter(|cache| holds(&cache.basis))
-        && stat_cache::matches_listing(cache, listing, seen.rules)
-    {
-        return Ok(());
+    let stays = known.is_some_and(|cache| holds(&cache.head.basis));
+    let basis = Basis {
+        checkpoint: newest.id,
+        restored: seen.restored,
+        packs: locked.store().objects().packs(),
+        rules: seen.rules,
+    };
+    let watched = &seen.watched;
+    locked.save_stat_cache((basis, watched.note.clone()), listing, (known, stays))?;
+    if let Some(path) = &watched.missed {
+        locked.write_monitor_off(&format!("watchman did not name {path}\n"))?;
     }
-    let packs = locked.store().objects().packs();
-    locked.save_stat_cache(
-        &Basis {
-            checkpoint: newest.id,
-            restored: seen.restored,
-            packs,
-            rules: seen.rules,
-        },
-        listing,
-        known,
-    )
+    Ok(())
 }
 
 /// Evicts by policy. The objects go with the next prune.

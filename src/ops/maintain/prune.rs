@@ -15,7 +15,7 @@ use crate::ops::{Context, Pending, Session, Warning, session};
 use crate::store::damage::unindexed_packs;
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::gc::{deltas, reach, repack_plan};
-use crate::store::{Inventory, ObjectIds, Reach, Store};
+use crate::store::{Effort, Inventory, ObjectIds, Reach, Store};
 
 /// Milliseconds for which plain git's index in a store is left alone: a user may be between `add`
 /// and `commit`.
@@ -215,8 +215,10 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
     let live = reach::live(store, &plan.ids().collect())?;
     let of_deltas = deltas::packs(store.layout());
     let room = repack_plan::survey(store.objects(), &live.met, &of_deltas)?.facts();
+    let stays = repack_plan::plan(&room, Effort::Usual).keeps_all_packs();
     let dead_bytes: u64 = room
         .iter()
+        .filter(|_| !stays)
         .map(|facts| facts.total_bytes - facts.live_bytes)
         .sum();
     let bytes_before = bytes_below(store.dir());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
+use crate::model::stat_cache::summary::is_log;
 use crate::model::state::database::{base_of_log, logs_of};
 use crate::model::{Blocker, Listing, RelPath, RestorePlan, Snapshot};
 use crate::ops::Warning;
@@ -108,10 +109,9 @@ pub fn in_use(root: &Root, listing: &Listing) -> Vec<RelPath> {
     for (index, dir) in listing.dirs.iter().enumerate() {
         let files = dir.files.iter().map(|file| file.name);
         let names = files.chain(dir.uncaptured.iter().map(|item| &*item.name));
-        let is_log = |name: &&[u8]| name.ends_with(b"-wal") || name.ends_with(b"-journal");
         logs.extend(
             names
-                .filter(is_log)
+                .filter(|name| is_log(name))
                 .map(|name| listing.path_of(index).join(name)),
         );
     }

@@ -91,7 +91,6 @@ fn remove_dirs(listing: &mut Listing, above: &RelPath, names: &HashSet<&[u8]>) {
     let mut children = std::mem::take(&mut listing.dirs[at].dirs);
     children.retain(|child| !names.contains(&*listing.dirs[*child].name));
     listing.dirs[at].dirs = children;
-    came_or_went(listing);
 }
 
 fn make_dirs(listing: &mut Listing, above: &RelPath, names: &[&[u8]]) {
@@ -106,12 +105,6 @@ fn make_dirs(listing: &mut Listing, above: &RelPath, names: &[&[u8]]) {
         }
     }
     listing.add_children(at, first..listing.dirs.len());
-    came_or_went(listing);
-}
-
-/// Notes that directories were added or removed: the stat cache cannot be patched then.
-fn came_or_went(listing: &mut Listing) {
-    (listing.dirs[0].cached, listing.dirs[0].unchanged) = (None, false);
 }
 
 fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {

@@ -185,8 +185,9 @@ pub fn unusable_files(store: &Store) -> Result<Vec<UnusableFile>> {
     let origins = checksummed_text::read::<Origins>(&layout.origins());
     add(layout.origins(), false, words(origins.err()));
     add(layout.remotes(), false, words(remotes::read(layout).err()));
-    let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
-    let is_lost = has_cache && stat_cache::read(layout).is_none();
+    let has_cache = layout.stat_cache().exists() || layout.stat_cache_head().exists();
+    let is_lost =
+        has_cache && !stat_cache::open(layout).is_some_and(|cache| cache.listing.is_whole());
     add(layout.stat_cache(), true, bad_sum(is_lost));
     let is_lost = commit_index::is_sound(layout) == Some(false);
     add(layout.checkpoint_index(), true, bad_sum(is_lost));

@@ -98,10 +98,8 @@ impl LockedStore<'_> {
             check_new(&pack_dir, stamp, bytes_arrived)?;
         }
         let is_named = |packs: &[PackStamp]| merged.iter().any(|pack| packs.contains(&pack.stamp));
-        let cache = stat_cache::packs(store.layout())
-            .filter(|packs| is_named(packs))
-            .and_then(|_| store.stat_cache());
-        let cache = cache.filter(|cache| store.trusts(cache));
+        let cache = stat_cache::head(store.layout())
+            .filter(|head| is_named(&head.basis.packs) && store.trusts(&head.basis));
         sweep::remove_caches(&store.layout().objects())?;
         // A merged pack of the same name is the new pack.
         for pack in merged
@@ -113,7 +111,7 @@ impl LockedStore<'_> {
         store.objects().refresh()?;
         if let Some(cache) = cache {
             // Otherwise the next scan would check each blob that it relies on.
-            stat_cache::save_packs(store.layout(), &cache, store.objects().packs())?;
+            stat_cache::save_packs(store.layout(), cache, store.objects().packs())?;
         }
         Ok(())
     }

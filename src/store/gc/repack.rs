@@ -42,7 +42,7 @@ impl LockedStore<'_> {
     ) -> Result<RepackOutcome> {
         let store = self.store();
         let (layout, objects) = (store.layout(), store.objects());
-        let cache = store.stat_cache().filter(|cache| store.trusts(cache));
+        let cache = stat_cache::head(layout).filter(|head| store.trusts(&head.basis));
         let survey = || repack_plan::survey(objects, &live.met, &deltas::packs(layout));
         let mut survey_now = survey()?;
         let packs_before = survey_now.packs.len();
@@ -63,7 +63,7 @@ impl LockedStore<'_> {
         let outcome = repack(objects, &survey_now, &plan, &live.met, stop)?;
         if let Some(cache) = cache {
             // On failure (a full disk) the next scan just checks each blob that it relies on.
-            let _ = stat_cache::save_packs(layout, &cache, objects.packs());
+            let _ = stat_cache::save_packs(layout, cache, objects.packs());
         }
         Ok(RepackOutcome {
             packs_before,

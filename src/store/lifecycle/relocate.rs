@@ -19,7 +19,7 @@ use crate::store::{Family, Layout, LockedStore, Origins};
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
 /// What each store has of its own, derives, or gets line by line.
-const STAYING: [&str; 21] = [
+const STAYING: [&str; 22] = [
     "HEAD",
     "config",
     "info",
@@ -33,12 +33,13 @@ const STAYING: [&str; 21] = [
     "checkpoint/description",
     "checkpoint/left-out",
     "checkpoint/lock",
+    "checkpoint/monitor-off",
     "checkpoint/origins",
     "checkpoint/remotes",
     "checkpoint/rewords",
     "checkpoint/size-gate",
     "checkpoint/stat-cache",
-    "checkpoint/stat-cache-patch",
+    "checkpoint/stat-cache-head",
     "checkpoint/transport",
     "checkpoint/workflows",
 ];

@@ -1,32 +1,65 @@
 //! The stat cache: the files of the last scan and their blobs. Only a hint, checksummed, rebuilt
 //! when needed.
 //!
-//! Two files. The base is a magic word, a block (see `model::stat_cache::cached_block`) and the
-//! XXH3 sum of both. The patch holds the validity of the cache, a block of directories changed
-//! since the base was written, if any, and a sum. A wrong sum invalidates only the cache.
+//! Two files. One has the blocks of the directories (see `model::stat_cache::cached_block`) after a
+//! magic word; what changed is appended. The head says where the block of the root is, and holds the
+//! validity of the cache and a sum. A wrong sum of a block invalidates only that directory.
 
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::Result;
-use crate::model::stat_cache::cache_writer;
-use crate::model::{CachedBlock, CachedListing, Listing, ObjectId, RulesStamp};
+use crate::base::mutex::lock;
+use crate::error::{Error, Result};
+use crate::model::stat_cache::cache_writer::{self, NewBlocks};
+use crate::model::{
+    BlockPlace, CacheBytes, CachedDir, CachedListing, Listing, ObjectId, RulesStamp,
+};
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::{Layout, PackStamp};
 
-const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";
+const MAGIC: &[u8; 8] = b"CKPTSC03";
 /// Attempts to read: a writer replaces the two files one after the other.
 const CACHE_TRIES: usize = 2;
+/// What may be appended to the blocks in bytes, unless a quarter of them is more.
+const MOST_APPENDED: u64 = 64 << 10;
 
 /// A listing that is valid while its checkpoint and its packs exist unchanged.
 #[derive(Clone, Debug)]
 pub struct StatCache {
-    /// Checksum of the base to which the patch belongs.
-    base_sum: u64,
-    pub basis: Basis,
+    pub head: CacheHead,
     pub listing: Arc<CachedListing>,
+}
+
+/// What the cache is valid for, and where its blocks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheHead {
+    pub basis: Basis,
+    pub root: CachedDir,
+    /// Length of the file of blocks.
+    pub len: u64,
+    /// Its length when it was written as a whole.
+    pub whole_len: u64,
+    /// What a monitor of the directory said before the scan.
+    pub watch: Option<WatchNote>,
+}
+
+/// What tells of changes since a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchNote {
+    /// Where the monitor was reached.
+    pub socket: Vec<u8>,
+    /// Its clock before the scan.
+    pub clock: Vec<u8>,
+    /// Hash of what it does not tell of.
+    pub conditions: u64,
+    /// Number of checkpoints since it was checked, and when that was, in milliseconds since 1970.
+    pub creates: u64,
+    pub checked_ms: i64,
 }
 
 /// The checkpoints, packs and rules that a cache is valid for, while these exist unchanged.
@@ -40,80 +73,155 @@ pub struct Basis {
     pub rules: RulesStamp,
 }
 
+/// Blocks in memory.
+#[derive(Debug)]
+pub struct ReadBlocks(pub Arc<Vec<u8>>);
+
+impl CacheBytes for ReadBlocks {
+    fn block(&self, place: &BlockPlace) -> Option<(Arc<Vec<u8>>, Range<usize>)> {
+        let from = usize::try_from(place.at).ok()?;
+        let range = from..from.checked_add(place.len as usize)?;
+        let is_sound = xxh3_64(self.0.get(range.clone())?) == place.sum;
+        is_sound.then(|| (Arc::clone(&self.0), range))
+    }
+}
+
+/// Blocks in a file.
+#[derive(Debug)]
+struct OpenBlocks(Mutex<File>);
+
+impl CacheBytes for OpenBlocks {
+    fn block(&self, place: &BlockPlace) -> Option<(Arc<Vec<u8>>, Range<usize>)> {
+        let mut bytes = vec![0; place.len as usize];
+        let mut file = lock(&self.0);
+        file.seek(SeekFrom::Start(place.at)).ok()?;
+        file.read_exact(&mut bytes).ok()?;
+        let range = 0..bytes.len();
+        (xxh3_64(&bytes) == place.sum).then(|| (Arc::new(bytes), range))
+    }
+}
+
 /// Reads the cache; `None` if there is no valid one.
 pub fn read(layout: &Layout) -> Option<StatCache> {
-    (0..CACHE_TRIES).find_map(|_| read_once(layout))
+    let blocks = |path: &Path| {
+        let bytes = read_regular::read(path).ok()?;
+        Some(Box::new(ReadBlocks(Arc::new(bytes))) as Box<dyn CacheBytes>)
+    };
+    (0..CACHE_TRIES).find_map(|_| read_once(layout, &blocks))
 }
 
-/// The packs that the cache relies on, read from the smaller file alone.
-pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
-    let head = parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?;
-    Some(head.basis.packs)
+/// Opens the cache, of which only what is used is read.
+pub fn open(layout: &Layout) -> Option<StatCache> {
+    let blocks = |path: &Path| {
+        let file = read_regular::open(path).ok()?;
+        Some(Box::new(OpenBlocks(Mutex::new(file))) as Box<dyn CacheBytes>)
+    };
+    (0..CACHE_TRIES).find_map(|_| read_once(layout, &blocks))
 }
 
-fn read_once(layout: &Layout) -> Option<StatCache> {
-    let head = parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?;
-    let base = read_regular::read(&layout.stat_cache()).ok()?;
-    let end = base.len().checked_sub(SUM_BYTES)?;
-    let sum = sum_at_end(&base)?;
-    if !base.starts_with(BASE_MAGIC) || sum != head.base_sum {
-        return None;
-    }
-    let base = CachedBlock::parse(base, BASE_MAGIC.len(), end)?;
-    Some(StatCache {
-        base_sum: sum,
-        basis: head.basis,
-        listing: Arc::new(CachedListing::new(base, head.patch)?),
-    })
+/// Reads what the cache is valid for.
+pub fn head(layout: &Layout) -> Option<CacheHead> {
+    parse(&read_regular::read(&layout.stat_cache_head()).ok()?)
 }
 
-/// Saves the listing of a scan: as a patch if possible, and not at all if the cache is the same
-/// already. `known` is the cache that the scan used and that is in place. Nothing is flushed: a
-/// lost cache only costs time.
+fn read_once(
+    layout: &Layout,
+    blocks: &dyn Fn(&Path) -> Option<Box<dyn CacheBytes>>,
+) -> Option<StatCache> {
+    let head = head(layout)?;
+    let listing = CachedListing::new(head.root, blocks(&layout.stat_cache())?);
+    // The head of another file would lead nowhere.
+    listing.block(&head.root.place)?;
+    let listing = Arc::new(listing);
+    Some(StatCache { head, listing })
+}
+
+/// Saves the listing of a scan: appended to `known`, the cache that the scan used and that is in
+/// place, if possible. If `known` is the same already and `stays` valid, nothing is written. Nothing
+/// is flushed: a lost cache only costs time.
 ///
 /// # Errors
 /// A file cannot be written; then the cache is invalid.
 pub fn save(
     layout: &Layout,
-    basis: &Basis,
+    (basis, watch): (Basis, Option<WatchNote>),
     listing: &Listing,
-    known: Option<&StatCache>,
+    (known, stays): (Option<&StatCache>, bool),
 ) -> Result<()> {
-    if let Some(known) = known
-        && let Some(patch) = cache_writer::patch(listing, &known.listing)
-    {
-        return write_patch(layout, known.base_sum, basis, &patch);
+    // An earlier clock tells of more, so it stays true.
+    let earlier = || known.and_then(|known| known.head.watch.clone());
+    let watch = watch.or_else(earlier);
+    if let Some(known) = known {
+        let CacheHead { len, whole_len, .. } = known.head;
+        let new = cache_writer::write(listing, Some(&known.listing), len, &xxh3_64);
+        let most = MOST_APPENDED.max(whole_len / 4);
+        let fits = |new: &NewBlocks| new.bytes.len() as u64 + len - whole_len <= most;
+        if let Some(new) = new.filter(fits) {
+            let head = CacheHead {
+                basis,
+                root: new.root,
+                len: len + new.bytes.len() as u64,
+                whole_len,
+                watch,
+            };
+            let is_same = head.root == known.head.root
+                && head.basis.rules == known.head.basis.rules
+                && head.watch == known.head.watch;
+            if stays && is_same {
+                return Ok(());
+            }
+            append(layout, len, &new.bytes)?;
+            return write_head(layout, &head);
+        }
     }
-    let Some(block) = cache_writer::base(listing) else {
+    let Some(new) = whole(listing) else {
         return remove(layout);
     };
-    let mut base = Vec::with_capacity(BASE_MAGIC.len() + block.len() + SUM_BYTES);
-    base.extend(BASE_MAGIC);
-    base.extend(block);
-    let base_sum = xxh3_64(&base);
-    base.extend(base_sum.to_le_bytes());
-    put_file(layout, &base, &layout.stat_cache())?;
-    write_patch(layout, base_sum, basis, &[])
+    let mut all = new.bytes;
+    all.splice(0..0, *MAGIC);
+    put_file(layout, &all, &layout.stat_cache())?;
+    let len = all.len() as u64;
+    let head = CacheHead {
+        basis,
+        root: new.root,
+        len,
+        whole_len: len,
+        watch,
+    };
+    write_head(layout, &head)
+}
+
+/// Encodes all blocks; what is folded is copied.
+fn whole(listing: &Listing) -> Option<NewBlocks> {
+    let at = MAGIC.len() as u64;
+    if listing.dirs.iter().all(|dir| !dir.is_folded) {
+        return cache_writer::write(listing, None, at, &xxh3_64);
+    }
+    let mut all = listing.clone();
+    all.unfold(&|_| true)?;
+    cache_writer::write(&all, None, at, &xxh3_64)
+}
+
+fn append(layout: &Layout, at: u64, bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let path = layout.stat_cache();
+    let write = || {
+        let mut file = OpenOptions::new().write(true).open(&path)?;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    };
+    write().map_err(Error::io("write", &path))
 }
 
 /// Updates the packs of a cache that is in place, after its blobs moved to them.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> Result<()> {
-    let basis = Basis {
-        packs,
-        ..cache.basis.clone()
-    };
-    let patch = cache.listing.patch_bytes();
-    write_patch(layout, cache.base_sum, &basis, patch)
-}
-
-/// Whether `listing` equals the content of the cache, under the same rules.
-pub fn matches_listing(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
-    cache.basis.rules == rules
-        && cache_writer::patch(listing, &cache.listing)
-            .is_some_and(|patch| patch == cache.listing.patch_bytes())
+pub fn save_packs(layout: &Layout, mut head: CacheHead, packs: Vec<PackStamp>) -> Result<()> {
+    head.basis.packs = packs;
+    write_head(layout, &head)
 }
 
 /// Removes the files of the cache.
@@ -121,51 +229,53 @@ pub fn matches_listing(cache: &StatCache, listing: &Listing, rules: RulesStamp) 
 /// # Errors
 /// A file cannot be removed.
 pub fn remove(layout: &Layout) -> Result<()> {
-    atomic_file::remove_if_there(&layout.stat_cache_patch())?;
+    atomic_file::remove_if_there(&layout.stat_cache_head())?;
     atomic_file::remove_if_there(&layout.stat_cache())?;
     Ok(())
 }
 
-fn write_patch(layout: &Layout, base_sum: u64, basis: &Basis, block: &[u8]) -> Result<()> {
-    let bytes = render(base_sum, basis, block);
-    put_file(layout, &bytes, &layout.stat_cache_patch())
+fn write_head(layout: &Layout, head: &CacheHead) -> Result<()> {
+    put_file(layout, &render(head), &layout.stat_cache_head())
 }
 
 fn put_file(layout: &Layout, bytes: &[u8], path: &Path) -> Result<()> {
     atomic_file::write_temporary(&layout.own(), bytes)?.publish(path)
 }
 
-/// Length of the checksum at the end of a cache file.
+/// Length of the checksum at the end of a file.
 pub const SUM_BYTES: usize = 8;
 
-const PATCH_MAGIC: &[u8; 8] = b"CKPTSP03";
+const HEAD_MAGIC: &[u8; 8] = b"CKPTSH01";
 
-/// A patch file: what the cache is valid for, and the changes since the base.
-pub struct PatchFile {
-    pub base_sum: u64,
-    pub basis: Basis,
-    pub patch: Option<CachedBlock>,
-}
-
-/// Renders a patch file; an empty block means no changes.
-pub fn render(base_sum: u64, basis: &Basis, block: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(4096 + block.len());
-    out.extend(PATCH_MAGIC);
+pub fn render(head: &CacheHead) -> Vec<u8> {
+    let mut out = Vec::with_capacity(4096);
+    out.extend(HEAD_MAGIC);
+    let basis = &head.basis;
     let RulesStamp {
         rules,
         index,
         names,
     } = basis.rules;
-    for number in [base_sum, rules, index, names, basis.packs.len() as u64] {
+    let packs = basis.packs.len() as u64;
+    for number in [head.len, head.whole_len, rules, index, names, packs] {
         put(&mut out, number);
     }
+    head.root.render(0, &mut out);
     out.extend(basis.checkpoint.as_bytes());
     // Without a second checkpoint the first is written twice.
     out.extend(basis.restored.unwrap_or(basis.checkpoint).as_bytes());
     for pack in &basis.packs {
         pack.render(&mut out);
     }
-    out.extend(block);
+    if let Some(watch) = &head.watch {
+        for text in [&watch.socket, &watch.clock] {
+            put(&mut out, text.len() as u64);
+            out.extend(text);
+        }
+        put(&mut out, watch.conditions);
+        put(&mut out, watch.creates);
+        put(&mut out, watch.checked_ms.cast_unsigned());
+    }
     let sum = xxh3_64(&out);
     put(&mut out, sum);
     out
@@ -176,21 +286,21 @@ pub fn put(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// Parses a patch file; `None` if the bytes are invalid.
-pub fn parse(bytes: Vec<u8>) -> Option<PatchFile> {
-    sum_at_end(&bytes)?;
-    let end = bytes.len() - SUM_BYTES;
-    let mut input = Input(bytes.get(..end)?);
-    if input.take(PATCH_MAGIC.len())? != PATCH_MAGIC {
+/// Parses a head; `None` if the bytes are invalid.
+pub fn parse(bytes: &[u8]) -> Option<CacheHead> {
+    sum_at_end(bytes)?;
+    let mut input = Input(bytes.get(..bytes.len() - SUM_BYTES)?);
+    if input.take(HEAD_MAGIC.len())? != HEAD_MAGIC {
         return None;
     }
-    let base_sum = input.number()?;
+    let (len, whole_len) = (input.number()?, input.number()?);
     let rules = RulesStamp {
         rules: input.number()?,
         index: input.number()?,
         names: input.number()?,
     };
     let pack_count = input.number()?;
+    let (root, _) = CachedDir::parse(input.take(CachedDir::BYTES)?)?;
     let checkpoint = ObjectId::from_slice(input.take(20)?)?;
     let restored = ObjectId::from_slice(input.take(20)?).filter(|restored| *restored != checkpoint);
     let packs = (0..pack_count).map(|_| input.pack());
@@ -200,13 +310,14 @@ pub fn parse(bytes: Vec<u8>) -> Option<PatchFile> {
         packs: packs.collect::<Option<_>>()?,
         rules,
     };
-    let at = end - input.0.len();
-    let block = (at < end).then(|| CachedBlock::parse(bytes, at, end));
-    Some(PatchFile {
-        base_sum,
+    let head = CacheHead {
         basis,
-        patch: block.map_or(Some(None), |block| block.map(Some))?,
-    })
+        root,
+        len,
+        whole_len,
+        watch: (!input.0.is_empty()).then(|| input.watch()).flatten(),
+    };
+    (len >= whole_len && render(&head) == bytes).then_some(head)
 }
 
 /// The unparsed rest of a file; reads return `None` at its end.
@@ -231,6 +342,20 @@ impl<'b> Input<'b> {
 
     pub fn number(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn watch(&mut self) -> Option<WatchNote> {
+        let mut text = || {
+            let length = usize::try_from(self.number()?).ok()?;
+            Some(self.take(length)?.to_vec())
+        };
+        Some(WatchNote {
+            socket: text()?,
+            clock: text()?,
+            conditions: self.number()?,
+            creates: self.number()?,
+            checked_ms: self.number()?.cast_signed(),
+        })
     }
 
     pub fn pack(&mut self) -> Option<PackStamp> {

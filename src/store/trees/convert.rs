@@ -1,9 +1,7 @@
 //! Builds git trees from a listing, and reads a snapshot from git trees.
 
 use crate::model::state::entry::git_mode;
-use crate::model::{
-    CachedDir, Entry, Kind, Listing, ObjectId, RelPath, Snapshot, UncapturedEntry, WhyNot,
-};
+use crate::model::{Entry, Kind, Listing, ObjectId, RelPath, Snapshot, UncapturedEntry, WhyNot};
 use crate::store::trees::tree_codec::{
     self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK,
 };
@@ -19,8 +17,10 @@ pub fn build<E>(
     let mut same = vec![false; listing.dirs.len()];
     // Parents have smaller indexes than their children: go backwards.
     for index in (0..listing.dirs.len()).rev() {
-        if let Some(before) = before_if_same(listing, index, &same) {
-            (same[index], listing.dirs[index].tree) = (true, before.tree());
+        let dir = &mut listing.dirs[index];
+        if dir.is_folded || dir.has_cached_dirs(&same) {
+            same[index] = true;
+            dir.tree = dir.cached.as_ref().and_then(|before| before.tree);
             continue;
         }
         listing.dirs[index].tree = match entries_of(listing, index) {
@@ -32,16 +32,6 @@ pub fn build<E>(
         Some(root) => Ok(root),
         None => put(&[]),
     }
-}
-
-/// The cached directory, if nothing in it or below it changed.
-fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<CachedDir<'l>> {
-    let dir = listing.dirs.get(index).filter(|dir| dir.unchanged)?;
-    let cached = listing.cached.as_ref()?;
-    let number = dir.cached?;
-    let has_all = dir.dirs.len() == cached.children(number).len()
-        && dir.dirs.iter().all(|child| same[*child]);
-    if has_all { cached.dir(number) } else { None }
 }
 
 fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {

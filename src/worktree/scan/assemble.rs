@@ -141,8 +141,8 @@ pub fn largest(dirs: &[ListedDir]) -> Vec<(RelPath, u64)> {
             tops[dir.parent]
         };
         tops.push(top);
-        if top != 0 && !dir.files.is_empty() {
-            *counts.entry(top).or_default() += dir.files.len() as u64;
+        if top != 0 && dir.file_count() > 0 {
+            *counts.entry(top).or_default() += dir.file_count() as u64;
         }
     }
     let named = counts

@@ -9,12 +9,12 @@ use crate::base::threads::{self, work_queue};
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, MOST_LEVELS};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::{CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
-use crate::worktree::PendingDir;
+use crate::model::{CachedBlock, CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan};
 use crate::worktree::scan::walk::{Frame, STORES_RULE, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
+use crate::worktree::{PendingDir, Touched};
 
 const NAMES_BETWEEN_CHECKS: usize = 1024;
 /// Number of files of one directory from which several threads look at them.
@@ -37,12 +37,16 @@ enum Entered {
     OtherKind,
 }
 
-impl Walk<'_> {
+impl<'s> Walk<'_, 's> {
     pub(super) fn descend(&mut self, pending: PendingDir) -> Result<()> {
         self.check_interrupt()?;
         let Some(top) = self.stack.last() else {
             return Ok(());
         };
+        if self.is_untouched(top, &pending) {
+            self.fold(pending);
+            return Ok(());
+        }
         if self.path.components().count() + self.stack.len() >= MOST_LEVELS {
             self.leave(pending.name, WhyNot::Unreadable(limits::too_deep()));
             return Ok(());
@@ -78,6 +82,31 @@ impl Walk<'_> {
             }
             Entered::OtherKind => self.reconsider(pending.name),
         }
+    }
+
+    /// Whether the monitor says that a directory is as in the stat cache, and that suffices.
+    fn is_untouched(&self, top: &Frame<'_>, pending: &PendingDir) -> bool {
+        let is_settled = |before: &CachedDir| before.summary.is_settled;
+        self.shared.options.touched.is_some()
+            && !top.rules_changed
+            && pending.cached.as_deref().is_some_and(is_settled)
+            && top
+                .touched
+                .is_none_or(|all| all.at(&pending.name).is_none())
+    }
+
+    /// Takes a directory from the stat cache with all below it.
+    fn fold(&mut self, pending: PendingDir) {
+        let PendingDir { name, cached } = pending;
+        let Some((cached, parent)) = cached.zip(self.stack.last().map(|top| top.index)) else {
+            return;
+        };
+        let files = u64::from(cached.summary.files);
+        let index = self.dirs.len();
+        self.dirs[parent].dirs.push(index);
+        self.dirs.push(ListedDir::folded_as(parent, name, cached));
+        self.shared.count(files);
+        self.shared.options.progress.add(files, 0);
     }
 
     /// Whether a name of the root is root's directory of recovered files, at the top of a volume.
@@ -130,11 +159,16 @@ impl Walk<'_> {
         let Some(parent) = self.stack.last().map(|frame| frame.index) else {
             return Ok(());
         };
-        let rules_changed = self.stack.last().is_some_and(|frame| frame.rules_changed);
+        let top = self.stack.last();
+        let rules_changed = top.is_some_and(|frame| frame.rules_changed);
+        let touched = top.and_then(|frame| frame.touched?.at(&name));
         let index = self.dirs.len();
-        self.dirs.push(ListedDir::empty(parent, name, stat));
+        self.dirs.push(ListedDir {
+            cached,
+            ..ListedDir::empty(parent, name, stat)
+        });
         let dir = Arc::new(dir);
-        if self.take_from_cache(&dir, index, cached, rules_changed)? {
+        if self.take_from_cache(&dir, (index, touched), rules_changed)? {
             self.dirs[parent].dirs.push(index);
             return Ok(());
         }
@@ -152,7 +186,7 @@ impl Walk<'_> {
                     return Ok(());
                 }
                 self.dirs[parent].dirs.push(index);
-                self.read(Frame::new(index, cached, rules_changed, dir), items)
+                self.read(Frame::new(index, rules_changed, dir, touched), items)
             }
             Err(error) => {
                 let Some(unread) = self.dirs.pop() else {
@@ -203,42 +237,50 @@ impl Walk<'_> {
     pub(super) fn take_from_cache(
         &mut self,
         dir: &Arc<Dir>,
-        index: usize,
-        cached: Option<usize>,
+        (index, touched): (usize, Option<&'s Touched>),
         rules_changed: bool,
     ) -> Result<bool> {
-        let Some((previous, number)) = self.previous().zip(cached).filter(|_| !rules_changed)
-        else {
+        let listed = &self.dirs[index];
+        let is_settled = |before: &&CachedDir| {
+            !rules_changed && before.decided_by_names && listed.stat.same_content_as(&before.stat)
+        };
+        let before = listed.cached.as_deref().filter(is_settled);
+        let Some(block) = before.and_then(|before| self.block_of(before)) else {
             return Ok(false);
         };
-        let Some(before) = previous.dir(number) else {
+        let files = Files::cached(Arc::clone(&block));
+        let Some(changed) = changed_files(&files, dir) else {
             return Ok(false);
         };
-        let files = before.files();
-        let Some(changed) = changed_files(&before, &files, dir, &self.dirs[index].stat) else {
+        let Some(uncaptured) = block.uncaptured() else {
             return Ok(false);
         };
-        let Some(uncaptured) = before.uncaptured() else {
+        let children = (0..block.dir_count()).rev().map(|number| {
+            let (name, cached) = block.dir(number)?;
+            Some(PendingDir {
+                name: name.into(),
+                cached: Some(Box::new(cached)),
+            })
+        });
+        let Some(pending) = children.collect() else {
             return Ok(false);
         };
         let listed = &mut self.dirs[index];
         let count = files.len() - changed.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
-        (listed.cached, listed.unchanged, listed.decided_by_names) = (cached, true, true);
-        let mut frame = Frame::new(index, cached, false, Arc::clone(dir));
-        let children = previous.children(number).rev();
-        frame.pending = children
-            .map(|cached| PendingDir {
-                name: previous.name(cached).into(),
-                cached: Some(cached),
-            })
-            .collect();
+        (listed.unchanged, listed.decided_by_names) = (true, true);
+        let mut frame = Frame::new(index, false, Arc::clone(dir), touched);
+        frame.pending = pending;
         self.note_read(count);
         self.push(frame);
         if !changed.is_empty() {
             self.judge_again(&changed)?;
         }
         Ok(true)
+    }
+
+    fn block_of(&self, dir: &CachedDir) -> Option<Arc<CachedBlock>> {
+        self.previous()?.block(&dir.place)
     }
 
     fn note_read(&mut self, files: usize) {
@@ -248,7 +290,7 @@ impl Walk<'_> {
     }
 
     /// Judges the names of an open directory and pushes it on the stack.
-    pub(super) fn read(&mut self, mut frame: Frame, mut items: Vec<Item>) -> Result<()> {
+    pub(super) fn read(&mut self, mut frame: Frame<'s>, mut items: Vec<Item>) -> Result<()> {
         sys::sort_items(&mut items);
         let Some(dir) = frame.handle.clone() else {
             return Ok(());
@@ -258,13 +300,14 @@ impl Walk<'_> {
         let has_ignore_file = items.iter().any(scan_dir::may_be_ignore_file);
         let has_tag = items.iter().any(|item| *item.name == *CACHE_TAG);
         let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
-        let known = self
-            .previous()
-            .zip(frame.cached)
-            .and_then(|(previous, cached)| previous.dir(cached));
-        frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
-        let known = known.map(|before| before.files());
-        let mut scan = DirScan::new(self.shared.rules, &rules, known);
+        let known = self.dirs[index].cached.as_deref();
+        frame.rules_changed |= known.is_some_and(|before| before.has_hidden_rules);
+        let known = known.and_then(|before| self.block_of(before));
+        let mut scan = DirScan::new(
+            self.shared.rules,
+            &rules,
+            known.as_ref().map(|block| Files::cached(Arc::clone(block))),
+        );
         for (at, item) in items.into_iter().enumerate() {
             if at % NAMES_BETWEEN_CHECKS == 0 {
                 self.check_interrupt()?;
@@ -291,14 +334,13 @@ impl Walk<'_> {
             is_decided_by_names && !has_hidden_rules && !has_tag,
             has_hidden_rules,
         );
-        (listed.files, listed.uncaptured, listed.cached) =
-            (Files::from(files), uncaptured, frame.cached);
+        (listed.files, listed.uncaptured) = (Files::from(files), uncaptured);
         subdirs.reverse();
-        let number_of = |name: &[u8]| self.previous()?.child(frame.cached?, name);
+        let child = |name: &[u8]| known.as_ref()?.child(name).map(Box::new);
         frame.pending = subdirs
             .into_iter()
             .map(|name| PendingDir {
-                cached: number_of(&name),
+                cached: child(&name),
                 name,
             })
             .collect();
@@ -361,7 +403,7 @@ impl Walk<'_> {
             .get_or_init(|| self.shared.rules.enter_root(None))
     }
 
-    fn ignore_file_of(&self, frame: &Frame) -> Option<Vec<u8>> {
+    fn ignore_file_of(&self, frame: &Frame<'_>) -> Option<Vec<u8>> {
         self.dirs[frame.index].files.get(IGNORE_FILE)?;
         if let Some(dir) = &frame.handle {
             return scan_dir::read_ignore_file(dir);
@@ -378,15 +420,7 @@ impl Walk<'_> {
 
 /// Returns the changed files of a directory, sorted; `None` if it has to be read, since its names,
 /// a kind or its rules may have changed.
-fn changed_files(
-    before: &CachedDir<'_>,
-    files: &Files,
-    dir: &Dir,
-    stat: &Stat,
-) -> Option<Vec<usize>> {
-    if !before.is_decided_by_names() || !stat.same_content_as(before.stat()) {
-        return None;
-    }
+fn changed_files(files: &Files, dir: &Dir) -> Option<Vec<usize>> {
     let changed_in = |part: Range<usize>| -> Option<Vec<usize>> {
         let mut changed = Vec::new();
         for at in part {

@@ -6,4 +6,5 @@ pub mod extend;
 pub mod read;
 mod scan_dir;
 pub mod scanner;
+pub mod touched;
 pub mod walk;

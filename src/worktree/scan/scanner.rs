@@ -72,7 +72,7 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
 }
 
 /// Runs a walk to its end and stores its part.
-fn run(shared: &Shared<'_>, mut walk: Walk<'_>) {
+fn run(shared: &Shared<'_>, mut walk: Walk<'_, '_>) {
     match walk.run() {
         Ok(()) => lock(&shared.done).push(walk.into_segment()),
         Err(error) => {

@@ -11,12 +11,14 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::{Interrupt, Progress, WorkQueue};
 use crate::error::{Error, Result};
-use crate::model::{CachedListing, ListedDir, ListedUncaptured, Name, RelPath, Stat, WhyNot};
+use crate::model::{
+    CachedDir, CachedListing, ListedDir, ListedUncaptured, Name, RelPath, Stat, WhyNot,
+};
 use crate::worktree::rules::rule_set::DirRules;
 use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::scan::scan_dir::{self, DirScan};
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
-use crate::worktree::{Rules, WorkTree};
+use crate::worktree::{Rules, Touched, WorkTree};
 
 /// Upper bound on directories held open by one walk.
 const OPEN_DIRS: usize = 16;
@@ -25,23 +27,22 @@ const ALONE_UPTO: usize = 1500;
 /// Size of the last scan from which helper threads are started at once.
 const HELP_AT_ONCE_FROM: usize = 8 * ALONE_UPTO;
 
-pub(in crate::worktree) struct Walk<'a> {
-    pub(super) shared: &'a Shared<'a>,
+pub(in crate::worktree) struct Walk<'a, 's> {
+    pub(super) shared: &'a Shared<'s>,
     number: usize,
     within: Option<DirPlace>,
     /// Path of the directory in which this walk began.
     pub(super) path: RelPath,
     pub(super) dirs: Vec<ListedDir>,
-    pub(super) stack: Vec<Frame>,
+    pub(super) stack: Vec<Frame<'s>>,
     /// Starts the helper threads; only in the first walk, and used once.
     call_help: Option<&'a dyn Fn()>,
     pub(super) entries: usize,
 }
 
 /// A directory on the way down to the one being read.
-pub(super) struct Frame {
+pub(super) struct Frame<'a> {
     pub(super) index: usize,
-    pub(super) cached: Option<usize>,
     /// Computed when a name has to be judged, so never in unchanged directories.
     pub(super) rules: OnceCell<DirRules>,
     /// Whether the rules in effect here may differ from those of the last scan.
@@ -50,11 +51,13 @@ pub(super) struct Frame {
     pub(super) handle: Option<Arc<Dir>>,
     /// In reverse order, so that the first is popped first.
     pub(super) pending: Vec<PendingDir>,
+    /// What the monitor says of this directory.
+    pub(super) touched: Option<&'a Touched>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a, 's> Walk<'a, 's> {
     pub fn from_root(
-        shared: &'a Shared<'a>,
+        shared: &'a Shared<'s>,
         root: Arc<Dir>,
         call_help: &'a dyn Fn(),
     ) -> Result<Self> {
@@ -70,31 +73,34 @@ impl<'a> Walk<'a> {
         };
         let failed = |error| shared.work.io("read", &RelPath::root(), error);
         let (stat, _) = root.stat_with_mount().map_err(failed)?;
-        walk.dirs.push(ListedDir::empty(0, Name::default(), stat));
-        let cached = shared.options.previous.map(|_| 0);
+        walk.dirs.push(ListedDir {
+            cached: shared.options.previous.map(|before| Box::new(before.root)),
+            ..ListedDir::empty(0, Name::default(), stat)
+        });
         let changed = !shared.options.same_rules;
-        if walk.take_from_cache(&root, 0, cached, changed)? {
+        if walk.take_from_cache(&root, (0, shared.options.touched), changed)? {
             return Ok(walk);
         }
         let items = root.list().map_err(failed)?;
-        walk.read(Frame::new(0, cached, changed, root), items)?;
+        let touched = shared.options.touched;
+        walk.read(Frame::new(0, changed, root, touched), items)?;
         Ok(walk)
     }
 
     /// Starts a walk from a part that another walk gave away.
-    pub fn from_job(shared: &'a Shared<'a>, job: Job) -> Self {
+    pub fn from_job(shared: &'a Shared<'s>, job: Job<'s>) -> Self {
         let Job {
             within,
             path,
             stat,
             handle,
-            cached,
             rules_changed,
             pending,
+            touched,
         } = job;
         let mut first = ListedDir::empty(0, Name::default(), stat);
         first.unchanged = true;
-        let mut frame = Frame::new(0, cached, rules_changed, handle);
+        let mut frame = Frame::new(0, rules_changed, handle, touched);
         frame.pending = pending;
         Self {
             shared,
@@ -162,9 +168,9 @@ impl<'a> Walk<'a> {
             path,
             stat: self.dirs[frame.index].stat,
             handle,
-            cached: frame.cached,
             rules_changed: frame.rules_changed,
             pending: frame.pending.drain(..half).collect(),
+            touched: frame.touched,
         };
         self.shared.queue.add(job);
         if let Some(call_help) = self.call_help.take() {
@@ -173,15 +179,17 @@ impl<'a> Walk<'a> {
     }
 
     fn is_known_to_be_large(&self) -> bool {
-        self.previous()
-            .is_some_and(|previous| previous.size() >= HELP_AT_ONCE_FROM)
+        self.shared.options.touched.is_none()
+            && self
+                .previous()
+                .is_some_and(|previous| previous.size() >= HELP_AT_ONCE_FROM)
     }
 
     pub(super) fn previous(&self) -> Option<&'a Arc<CachedListing>> {
         self.shared.options.previous
     }
 
-    pub(super) fn push(&mut self, frame: Frame) {
+    pub(super) fn push(&mut self, frame: Frame<'s>) {
         if let Some(far) = self.stack.len().checked_sub(OPEN_DIRS) {
             self.stack[far].handle = None;
         }
@@ -325,20 +333,20 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Frame {
+impl<'a> Frame<'a> {
     pub(super) fn new(
         index: usize,
-        cached: Option<usize>,
         rules_changed: bool,
         handle: Arc<Dir>,
+        touched: Option<&'a Touched>,
     ) -> Self {
         Self {
             index,
-            cached,
             rules: OnceCell::new(),
             rules_changed,
             handle: Some(handle),
             pending: Vec::new(),
+            touched,
         }
     }
 }
@@ -354,6 +362,8 @@ pub struct ScanOptions<'a> {
     /// Whether the rules equal those of the last scan, so that unchanged directories need not be
     /// listed again.
     pub same_rules: bool,
+    /// What a monitor of the directory names: all else is as in the stat cache. `None` without one.
+    pub touched: Option<&'a Touched>,
     /// Upper bound on captured files; exceeding it ends the scan. `None` means no limit.
     pub limit_files: Option<u64>,
     /// Device and inode of the stores, which are never captured.
@@ -369,7 +379,7 @@ pub struct Shared<'a> {
     pub work: &'a WorkTree,
     pub rules: &'a Rules,
     pub options: &'a ScanOptions<'a>,
-    pub queue: WorkQueue<Job>,
+    pub queue: WorkQueue<Job<'a>>,
     pub segments: AtomicUsize,
     pub(super) file_count: AtomicU64,
     pub(super) is_over: AtomicBool,
@@ -400,19 +410,19 @@ impl Shared<'_> {
 }
 
 /// Sibling directories that one walk gives to another.
-pub struct Job {
+pub struct Job<'a> {
     pub(super) within: DirPlace,
     pub(super) path: RelPath,
     pub(super) stat: Stat,
     pub(super) handle: Arc<Dir>,
-    pub(super) cached: Option<usize>,
     pub(super) rules_changed: bool,
     pub(super) pending: Vec<PendingDir>,
+    pub(super) touched: Option<&'a Touched>,
 }
 
 /// A directory that is still to be entered.
 pub struct PendingDir {
     pub(super) name: Name,
-    /// Index of the same directory in the stat cache.
-    pub(super) cached: Option<usize>,
+    /// The same directory in the stat cache.
+    pub(super) cached: Option<Box<CachedDir>>,
 }

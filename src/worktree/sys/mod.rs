@@ -41,6 +41,28 @@ pub fn owner(_path: &std::path::Path) -> Option<u32> {
     None
 }
 
+/// Returns what is mounted at a directory and below it, as the kernel lists it; `None` if it does not.
+pub fn mounts_below(dir: &std::path::Path) -> Option<Vec<String>> {
+    let dir = dir.to_string_lossy();
+    let plain = |place: &str| {
+        let escapes = [
+            ("\\040", " "),
+            ("\\011", "\t"),
+            ("\\012", "\n"),
+            ("\\134", "\\"),
+        ];
+        let unescape = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
+        escapes.iter().fold(place.to_owned(), unescape)
+    };
+    let all = std::fs::read("/proc/self/mountinfo").ok()?;
+    let all = String::from_utf8_lossy(&all);
+    let is_below = |line: &&str| {
+        let place = line.split(' ').nth(4).map(plain);
+        place.is_some_and(|place| place.starts_with(&*dir))
+    };
+    Some(all.lines().filter(is_below).map(str::to_owned).collect())
+}
+
 /// Returns the stat of an entry with the number of its links, which Windows tells of open files.
 pub fn stat_with_links(dir: &Dir, name: &[u8]) -> io::Result<Stat> {
     let stat = dir.stat_child(name)?;

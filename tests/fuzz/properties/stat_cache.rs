@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use checkpoint::model::stat_cache::cache_writer;
-use checkpoint::model::stat_cache::cached_block::CachedBlock;
+use checkpoint::model::stat_cache::cached_block::{CachedBlock, CachedDir};
 use checkpoint::model::stat_cache::cached_listing::CachedListing;
 use checkpoint::model::state::entry::{
     Kind, ListedFile, ListedUncaptured, Name, SYMLINK_BITS, Stat, WhyNot,
 };
-use checkpoint::model::state::listing::{ListedDir, Listing};
-use checkpoint::store::small_files::stat_cache::{parse, render};
+use checkpoint::model::state::listing::{Files, ListedDir, Listing};
+use checkpoint::store::small_files::stat_cache::{ReadBlocks, parse, render};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;
@@ -26,61 +26,41 @@ pub fn check(data: &[u8]) {
 
 fn head(data: &[u8]) {
     let mut bytes = [data, &xxh3_64(data).to_le_bytes()].concat();
-    let Some(found) = parse(bytes.clone()) else {
+    let Some(found) = parse(&bytes) else {
         return;
     };
-    let block = found
-        .patch
-        .as_ref()
-        .map_or(&[][..], |block| block.as_bytes());
-    assert_eq!(render(found.base_sum, &found.basis, block), bytes);
+    assert_eq!(render(&found), bytes);
     let at = usize::from(data[0]) % bytes.len();
     bytes[at] ^= 1;
     assert!(
-        parse(bytes).is_none(),
+        parse(&bytes).is_none(),
         "another byte at {at} is not noticed"
     );
 }
 
-/// Reads a base and a patch of it, as in damaged files whose sums are right.
+/// Reads a block, as of a damaged file whose sums are right.
 fn blocks(data: &[u8]) {
-    let mut draw = Draw::new(data);
-    let length = usize::from(draw.byte()) * 16;
-    let (base, patch) = data.split_at(length.min(data.len()));
-    let block = |bytes: &[u8]| CachedBlock::parse(bytes.to_vec(), 0, bytes.len());
-    for (base, patch) in [(data, None), (base, block(patch))] {
-        if let Some(cached) = block(base).and_then(|base| CachedListing::new(base, patch)) {
-            read_all(&cached, data.len());
-        }
-    }
-}
-
-fn read_all(cached: &CachedListing, most: usize) {
-    assert!(cached.size() <= most);
-    for number in 0..=cached.dir_count() {
-        let children = cached.children(number);
-        assert!(
-            children.is_empty() || children.start > number && children.end <= cached.dir_count()
-        );
-        assert!(
-            cached
-                .child(number, cached.name(number))
-                .is_none_or(|child| children.contains(&child))
-        );
-        let Some(dir) = cached.dir(number) else {
+    let Some(block) = CachedBlock::parse(Arc::new(data.to_vec()), 0..data.len(), 9) else {
+        return;
+    };
+    let most = data.len();
+    for index in 0..=block.dir_count() {
+        let Some((name, dir)) = block.dir(index) else {
             continue;
         };
-        let mut files = dir.files();
-        assert!(files.len() <= most, "{} files in {most} bytes", files.len());
-        assert!(files.iter().all(|file| file.name.len() <= most));
-        assert_eq!(files.make_listed().len(), dir.files().len());
-        let _ = (
-            dir.uncaptured(),
-            dir.tree(),
-            dir.is_decided_by_names(),
-            dir.stat(),
+        assert!(
+            dir.place.at + u64::from(dir.place.len) <= 9,
+            "it leads ahead"
         );
+        assert!(name.len() <= most);
+        let _ = block.child(name);
     }
+    let block = Arc::new(block);
+    let mut files = Files::cached(Arc::clone(&block));
+    assert!(files.len() <= most, "{} files in {most} bytes", files.len());
+    assert!(files.iter().all(|file| file.name.len() <= most));
+    assert_eq!(files.make_listed().len(), block.file_count());
+    let _ = block.uncaptured();
 }
 
 fn listing(data: &[u8]) {
@@ -98,36 +78,31 @@ fn listing(data: &[u8]) {
         listing.dirs.push(dir);
         listing.dirs[parent].dirs.push(index);
     }
-    let bytes = cache_writer::base(&listing).expect("small numbers");
-    let length = bytes.len();
-    let block = CachedBlock::parse(bytes, 0, length).expect("our own block");
-    let cached = Arc::new(CachedListing::new(block, None).expect("it has a root"));
-    let mut pairs = vec![(0, 0)];
-    while let Some((index, number)) = pairs.pop() {
-        same(&listing.dirs[index], &cached, number);
-        pairs.extend(
-            listing.dirs[index]
-                .dirs
-                .iter()
-                .copied()
-                .zip(cached.children(number)),
-        );
+    let new = cache_writer::write(&listing, None, 0, &xxh3_64).expect("small numbers");
+    let blocks = Box::new(ReadBlocks(Arc::new(new.bytes)));
+    let cached = CachedListing::new(new.root, blocks);
+    assert!(cached.is_whole());
+    let mut pairs = vec![(0, cached.root)];
+    while let Some((index, found)) = pairs.pop() {
+        let block = cached.block(&found.place).expect("it was written");
+        same(&listing.dirs[index], &found, &block);
+        for (at, child) in listing.dirs[index].dirs.iter().enumerate() {
+            let (name, found) = block.dir(at).expect("it was written");
+            assert_eq!(name, &*listing.dirs[*child].name);
+            pairs.push((*child, found));
+        }
     }
 }
 
-fn same(dir: &ListedDir, cached: &CachedListing, number: usize) {
-    let found = cached.dir(number).expect("it was written");
+fn same(dir: &ListedDir, found: &CachedDir, block: &Arc<CachedBlock>) {
+    assert_eq!((&found.stat, found.tree), (&dir.stat, dir.tree));
     assert_eq!(
-        (cached.name(number), found.stat(), found.tree()),
-        (&*dir.name, &dir.stat, dir.tree)
-    );
-    assert_eq!(
-        (found.is_decided_by_names(), found.has_hidden_rules()),
+        (found.decided_by_names, found.has_hidden_rules),
         (dir.decided_by_names, dir.has_hidden_rules)
     );
-    assert_eq!(found.uncaptured().as_ref(), Some(&dir.uncaptured));
-    assert_eq!(cached.children(number).len(), dir.dirs.len());
-    let files = found.files();
+    assert_eq!(block.uncaptured().as_ref(), Some(&dir.uncaptured));
+    assert_eq!(block.dir_count(), dir.dirs.len());
+    let files = Files::cached(Arc::clone(block));
     assert_eq!(files.len(), dir.files.len());
     for (written, read) in dir.files.iter().zip(files.iter()) {
         assert_eq!(

@@ -9,23 +9,25 @@ use std::sync::Arc;
 
 use checkpoint::error::{More, Result};
 use checkpoint::model::stat_cache::cache_writer;
-use checkpoint::model::stat_cache::cached_block::CachedBlock;
 use checkpoint::model::stat_cache::cached_listing::CachedListing;
 use checkpoint::model::state::entry::{Kind, WhyNot};
 use checkpoint::model::state::listing::Listing;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::store::small_files::stat_cache::ReadBlocks;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
 use checkpoint::worktree::scan::scanner::scan;
 use checkpoint::worktree::scan::walk::{STORES_RULE, ScanOptions};
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Options of a scan without a stat cache, shared among three threads.
 pub(super) fn options() -> ScanOptions<'static> {
     ScanOptions {
         previous: None,
         same_rules: false,
+        touched: None,
         limit_files: None,
         skip: &[],
         interrupt: Box::leak(Box::default()),
@@ -58,9 +60,8 @@ fn list_by(root: &Path, previous: Option<&Listing>, same_rules: bool) -> Listing
 
 /// A listing as the cache would return it.
 fn keep(listing: &Listing) -> CachedListing {
-    let block = cache_writer::base(listing).unwrap();
-    let end = block.len();
-    CachedListing::new(CachedBlock::parse(block, 0, end).unwrap(), None).unwrap()
+    let new = cache_writer::write(listing, None, 0, &xxh3_64).unwrap();
+    CachedListing::new(new.root, Box::new(ReadBlocks(Arc::new(new.bytes))))
 }
 
 /// All paths with one letter for their kind.
@@ -99,6 +100,30 @@ fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     let expected = "d .|d b|d b/c|d empty|d nested|dot-git .git|dot-git nested/.git|f a|f b/f|\
         f nested/x|fifo fifo|l dangling|l loop|l to-dir|reserved-name .GIT|socket socket";
     assert_eq!(shape(&list(root, None)).join("|"), expected);
+}
+
+#[test]
+fn what_is_as_before_is_folded_and_comes_back_as_it_was() {
+    let temp = tempfile::tempdir().unwrap();
+    for file in ["a/b/f", "a/g", "c/h", "i"] {
+        fs::create_dir_all(temp.path().join(file).parent().unwrap()).unwrap();
+        fs::write(temp.path().join(file), file).unwrap();
+    }
+    let mut first = list(temp.path(), None);
+    first.started_ns = i64::MAX;
+    let files = first
+        .dirs
+        .iter_mut()
+        .flat_map(|dir| dir.files.make_listed());
+    files.for_each(|file| file.id = Some(ObjectId::from_bytes([7; 20])));
+    fs::write(temp.path().join("c/h"), "other").unwrap();
+    let mut second = list_by(temp.path(), Some(&first), true);
+    let (before, counts) = (shape(&second), (second.dir_count(), second.file_count()));
+    second.fold();
+    assert_eq!(second.dirs.len(), 3, "the root, a, and c, which changed");
+    assert_eq!((second.dir_count(), second.file_count()), counts);
+    second.unfold(&|_| true).unwrap();
+    assert_eq!(shape(&second), before);
 }
 
 #[cfg(unix)]
