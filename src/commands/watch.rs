@@ -119,7 +119,7 @@ impl Text for WatchOutcome {
 }
 
 /// Time that a watcher may take to end, and between two looks at whether it has.
-const LONGEST_STOP: Duration = Duration::from_secs(60);
+const LONGEST_STOP: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Ends the watcher of this root, which makes a last checkpoint.
@@ -217,9 +217,9 @@ impl<'w> Watch<'w> {
             let pause = self.due().saturating_duration_since(Instant::now());
             match happenings.recv_timeout(pause) {
                 Ok(Happening::Change) => {
-                    let told = self.events.as_ref().map(|events| &events.is_told);
-                    told.into_iter()
-                        .for_each(|told| told.store(false, Ordering::SeqCst));
+                    if let Some(events) = &self.events {
+                        events.is_told.store(false, Ordering::SeqCst);
+                    }
                     self.changed = Some(Instant::now());
                 }
                 Err(RecvTimeoutError::Timeout) => {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::base::text::escape_path;
 use crate::error::{Code, Error, Result, Sentence};
+use crate::ops::maintain::delete::clear_leftovers;
 use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::{Context, Warning};
 use crate::store::damage::salvage::Unreadable;
@@ -92,6 +93,10 @@ pub fn refuse_below_top(context: &Context, hint: &'static str) -> Result<()> {
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
     let dir = context.store_dir()?;
+    if !dir.exists() {
+        // What the removal of a former one left.
+        let _ = clear_leftovers(&dir);
+    }
     let Some(why) = root.danger(&context.base, context.environment.account_home.as_deref()) else {
         refuse_base_out_of_nothing(&context.base)?;
         warn_below(context, &dir);

@@ -39,7 +39,7 @@ impl FileEvents {
             }
         });
         Ok(Self {
-            watcher: watcher.map_err(in_words)?,
+            watcher: watcher.map_err(|why| in_words(&why))?,
             directories,
             is_told,
         })
@@ -68,7 +68,7 @@ impl FileEvents {
                 lock(&self.directories).remove(new);
                 // One that is gone is told by the one above.
                 if !matches!(why.kind, ErrorKind::PathNotFound) {
-                    return (is_new, Some(in_words(why)));
+                    return (is_new, Some(in_words(&why)));
                 }
             }
         }
@@ -99,8 +99,8 @@ fn note(event: &Event, directories: &mut HashSet<PathBuf>) -> bool {
     !IS_RECURSIVE || event.paths.iter().any(is_in)
 }
 
-fn in_words(why: notify::Error) -> Error {
-    Error::unexpected(match why.kind {
+fn in_words(why: &notify::Error) -> Error {
+    Error::unexpected(match &why.kind {
         ErrorKind::MaxFilesWatch => {
             "the limit of watches is reached (sysctl fs.inotify.max_user_watches)".to_owned()
         }

@@ -3,7 +3,7 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::bench::{Sandbox, cases, fixtures, given, os, strace};
+use crate::bench::{Run, Sandbox, cases, fixtures, given, os, strace};
 use crate::roundtrip::generator::Random;
 use crate::roundtrip::oracle::{self, State};
 
@@ -34,7 +34,7 @@ impl Watcher {
     }
 
     /// Asserts that a checkpoint will hold the present state in time.
-    fn assert_held(&self, sandbox: &Sandbox, told: &[String]) {
+    fn assert_held(sandbox: &Sandbox, told: &[String]) {
         let (still, target) = (Instant::now(), State::observe(sandbox.root()));
         let copy = sandbox.top().join("copy");
         let differences = || {
@@ -65,9 +65,9 @@ impl Watcher {
         );
     }
 
-    fn end(mut self, sandbox: &Sandbox) -> i32 {
+    fn end(self, sandbox: &Sandbox) -> i32 {
         let _ = sandbox.run(&["watch", "--stop"]);
-        os::exit_code(self.child.wait().expect("it ends"))
+        Run::ended("watch".to_owned(), self.child).code
     }
 }
 
@@ -131,10 +131,10 @@ fn story(seed: usize, wrapper: &[&str], options: &[&str]) {
             _ => random.edit(sandbox.root()),
         });
         if random.below(2) == 0 {
-            watcher.assert_held(&sandbox, &told);
+            Watcher::assert_held(&sandbox, &told);
         }
     }
-    watcher.assert_held(&sandbox, &told);
+    Watcher::assert_held(&sandbox, &told);
     assert_eq!(watcher.end(&sandbox), 0);
 }
 
@@ -144,7 +144,7 @@ fn each_quiet_moment_is_in_a_checkpoint() {
     let stories = |worker| {
         (worker..count)
             .step_by(4)
-            .for_each(|seed| story(seed, &[], &[]))
+            .for_each(|seed| story(seed, &[], &[]));
     };
     std::thread::scope(|scope| {
         for worker in 0..4 {
@@ -175,7 +175,7 @@ fn a_kill_leaves_nothing_half_and_the_next_watcher_goes_on() {
         sandbox.ok("verify");
     }
     let watcher = Watcher::start(&sandbox, &[], &[]);
-    watcher.assert_held(&sandbox, &[]);
+    Watcher::assert_held(&sandbox, &[]);
     sandbox.fails(4, "watch").stderr_has("is watched already");
     sandbox.ok("watch --stop").stdout_has("Ended process");
     sandbox
@@ -205,6 +205,6 @@ fn what_is_recorded_or_restored_already_gets_no_second_checkpoint_and_a_hold_hol
     settled();
     assert_eq!(count(), Some(3));
     sandbox.ok("release");
-    watcher.assert_held(&sandbox, &[]);
+    Watcher::assert_held(&sandbox, &[]);
     assert_eq!((count(), watcher.end(&sandbox)), (Some(4), 0));
 }

@@ -51,9 +51,14 @@ fn in_text(text: &str, found: &mut Vec<String>) {
 
 /// Whether a command is for the user alone to choose: it deletes or removes, or takes one side.
 fn is_choice(command: &str) -> bool {
-    [" delete ", " remove ", " --take ", " --choose "]
-        .iter()
-        .any(|part| command.contains(part))
+    let parts = [
+        " delete ",
+        " remove ",
+        " prune --keep ",
+        " --take ",
+        " --choose ",
+    ];
+    parts.iter().any(|part| command.contains(part))
 }
 
 /// Whether a command contains no placeholder such as PATH.

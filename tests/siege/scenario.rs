@@ -202,8 +202,7 @@ pub const SCENARIOS: &[Scenario] = &[
         companions::edited_setup,
         "setup codex --remove --yes",
     ),
-    new("watch", edited, "watch -- touch d1/new"),
-    new("run", edited, "run -m new -- touch d1/new"),
+    new("run", edited, "run -m new -- true"),
     new("hold", edited, "hold tests").tells(companions::holds),
     new("copies", companions::copied, companions::COPIES)
         .apart(&[".checkpoints"])

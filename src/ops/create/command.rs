@@ -152,7 +152,7 @@ fn capture_and_record(
     gathered.extras.databases =
         back_up_all(context, &session.locked, &options.databases, &mut pack)?;
     let newest = reusable(context, session, &gathered, options)?;
-    let directories = options.lists_directories.then(|| {
+    let directories = options.full_scan.then(|| {
         let paths = gathered.captured.listing.paths();
         let place = |path| place_below(context.root.path(), path);
         paths.iter().map(place).collect()

@@ -36,7 +36,7 @@ pub struct CreateOptions {
     pub session: Option<String>,
     /// Accept a dangerous root and any number of files.
     pub force: bool,
-    /// Look at everything, whatever a monitor says.
+    /// Look at everything, whatever a monitor says; the outcome lists the directories.
     pub full_scan: bool,
     pub include_sensitive: Vec<String>,
     /// Contents of files in the scope that count instead of those in the directory.
@@ -46,8 +46,6 @@ pub struct CreateOptions {
     pub dedup: DedupPolicy,
     /// The event of an agent that led to it; otherwise the environment names the agent.
     pub provenance: Option<Provenance>,
-    /// Whether the outcome lists the directories that were captured.
-    pub lists_directories: bool,
     /// Text of the prompt that led to it, without secrets.
     pub prompt: Option<String>,
 }
@@ -214,7 +212,7 @@ pub struct CreateOutcome {
     /// See [`Session::needed_bytes`](crate::ops::session::Session).
     #[serde(skip)]
     pub needed_bytes: Option<u64>,
-    /// See [`CreateOptions::lists_directories`].
+    /// See [`CreateOptions::full_scan`].
     #[serde(skip)]
     pub directories: Vec<PathBuf>,
     #[serde(skip)]

@@ -39,7 +39,7 @@ pub fn watcher(store: &Store) -> Option<String> {
 pub fn create_if_changed(context: &Context) -> Result<CreateOutcome> {
     let options = CreateOptions {
         dedup: DedupPolicy::Standing,
-        lists_directories: true,
+        full_scan: true,
         ..CreateOptions::automatic(WATCH, WATCH)?
     };
     create(context, &options)

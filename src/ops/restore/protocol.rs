@@ -663,6 +663,6 @@ fn unfinished(error: Error) -> Error {
 fn half_done(error: &Error, problems: &[Obstacle]) -> Error {
     let named = problems.iter().map(|p| format!("{} ({})", p.path, p.why));
     let named = named.collect::<Vec<_>>().join(", ");
-    let what = format!("{error}; it could not be taken back at {named}; {FINISH_OR_UNDO}");
-    Error::unexpected(what)
+    let what = format!("{error}; it could not be taken back at {named}");
+    Error::unexpected(what).next(Sentence::new(FINISH_OR_UNDO, &[]))
 }

@@ -46,9 +46,9 @@ struct Changed {
 
 /// Files that were changed, in order.
 #[derive(Default)]
-pub struct Changes(Vec<Changed>);
+pub struct ChangedFiles(Vec<Changed>);
 
-impl Changes {
+impl ChangedFiles {
     /// Makes the files what they were, as far as no other process has changed them since.
     pub fn take_back(&self, tree: &WorkTree) {
         for Changed { path, was, is, to } in self.0.iter().rev() {
@@ -68,8 +68,8 @@ fn change_each<T>(
     tree: &WorkTree,
     mut files: impl Iterator<Item = T>,
     change: impl Fn(T) -> Result<Option<Changed>>,
-) -> Result<Changes> {
-    let mut changes = Changes::default();
+) -> Result<ChangedFiles> {
+    let mut changes = ChangedFiles::default();
     let done = files.try_for_each(|file| {
         changes.0.extend(change(file)?);
         Ok(())
@@ -94,7 +94,11 @@ fn take_back(tree: &WorkTree, path: &RelPath) {
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; those before it are back.
-pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) -> Result<Changes> {
+pub fn write(
+    tree: &WorkTree,
+    next: &Workflow,
+    known: &BTreeMap<String, Value>,
+) -> Result<ChangedFiles> {
     change_each(tree, of_run(next), |(name, value)| {
         let path = rel(name);
         let was = state_file::read(tree, &path)?;
@@ -206,7 +210,7 @@ pub fn put_away(
     workflow: &Workflow,
     why: Leaving,
     now_ms: i64,
-) -> Result<Changes> {
+) -> Result<ChangedFiles> {
     let leaves = |path: &str| fate(workflow, path, why) != Fate::Stays;
     let files = of_run(workflow).filter(|(path, _)| leaves(path));
     let put = |file| put_one_away(tree, workflow, file, why, now_ms);

@@ -58,7 +58,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
             _ => Runs::pick_live(&store, named)?,
         };
         let workflow = &run.workflow;
-        let mut moved = files::Changes::default();
+        let mut moved = files::ChangedFiles::default();
         if mode.delete || mode.purge {
             Runs::all(&store)?.check_only(named)?;
             if run.is_live() {

@@ -243,7 +243,7 @@ impl<'w> Work<'w> {
         let _shield = context.interrupt.shield();
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
-        let mut written = files::Changes::default();
+        let mut written = files::ChangedFiles::default();
         let mut write = || {
             if profile.is_some() {
                 written = files::write(tree, &workflow, known)?;

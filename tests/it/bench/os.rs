@@ -71,6 +71,14 @@ pub fn kill(pid: u32) {
     signal(pid, Signal::Kill);
 }
 
+/// Whether this process, and so what it starts, ignores a hangup.
+pub fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let last = ignored.and_then(|mask| mask.trim().chars().last()?.to_digit(16));
+    last.is_some_and(|digit| digit % 2 == 1)
+}
+
 /// Waits for something that happens within seconds; returns whether it did.
 pub fn wait(is_so: &dyn Fn() -> bool) -> bool {
     (0..300).any(|_| {
