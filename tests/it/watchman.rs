@@ -8,12 +8,11 @@ use std::process::Command;
 use checkpoint::store::small_files::stat_cache::{self, CacheHead};
 
 use crate::bench::git::Git;
-use crate::bench::sample::{self, Draw};
-use crate::bench::{Sandbox, given, limit, skipped};
+use crate::bench::sample::Draw;
+use crate::bench::{Sandbox, cases, given, limit, skipped};
 
 /// Edits before each of which one checkpoint is made by the monitor, and one by a full scan.
-const EDITS: usize = 250;
-const ALL_EDITS: usize = 5000;
+const EDITS: usize = 60;
 
 /// Half of the events that are more than the kernel keeps for a server that does not read.
 const QUEUED: usize = 9000;
@@ -202,8 +201,8 @@ fn after_random_edits_it_captures_what_a_full_scan_does() {
     let watched = given!(Watched::new());
     plant(&watched.sandbox);
     let mut draw = Draw::new();
-    let mut relied_on = 0;
-    for step in 0..if sample::is_full() { ALL_EDITS } else { EDITS } {
+    let (mut relied_on, count) = (0, cases(EDITS));
+    for step in 0..count {
         let what = edit(watched.sandbox.root(), &mut draw, step);
         watched.same(&what);
         relied_on += usize::from(watched.relied_on() > 0);
@@ -217,7 +216,7 @@ fn after_random_edits_it_captures_what_a_full_scan_does() {
         );
     }
     // Every twentieth is a full scan, and so is what follows another rule.
-    assert!(relied_on > EDITS / 2, "only {relied_on} times");
+    assert!(relied_on > count / 2, "only {relied_on} times");
 }
 
 #[test]
