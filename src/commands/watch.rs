@@ -33,7 +33,7 @@ pub struct WatchArgs {
     /// Shortest time between two checkpoints
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "1m")]
     pub at_most: Duration,
-    /// Time after which it looks without having been told of a change
+    /// Time after which it looks without a hint of a change
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "15m")]
     pub every: Duration,
     /// End the watcher of this directory
@@ -154,7 +154,7 @@ enum Happening {
 
 /// Housekeeping after a checkpoint takes no longer.
 const TIDY_TIME: Duration = Duration::from_millis(200);
-/// A look is followed by a pause of so many times its length: a large tree is not scanned all the time.
+/// The pause after a look, in lengths of that look: a large tree is not scanned all the time.
 const PAUSE_FACTOR: u32 = 10;
 
 struct Watch<'w> {

@@ -1,5 +1,5 @@
 //! Hints of the system that something changed below a directory. They may be late, lost or of nothing:
-//! whoever gets one has to look.
+//! they say when to look, not what is there.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const IS_RECURSIVE: bool = !cfg!(target_os = "linux");
 pub struct FileEvents {
     watcher: RecommendedWatcher,
     directories: Arc<Mutex<HashSet<PathBuf>>>,
-    /// Whether there was a change; the next one is told once this is taken back.
+    /// Whether there was a change; the next one is reported once this is false again.
     pub is_told: Arc<AtomicBool>,
 }
 
@@ -66,7 +66,7 @@ impl FileEvents {
             is_new = true;
             if let Err(why) = added {
                 lock(&self.directories).remove(new);
-                // One that is gone is told by the one above.
+                // The directory above reports one that is gone.
                 if !matches!(why.kind, ErrorKind::PathNotFound) {
                     return (is_new, Some(in_words(&why)));
                 }

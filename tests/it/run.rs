@@ -66,7 +66,7 @@ fn typed(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Vec<String>> {
 #[test]
 fn ctrl_c_is_for_the_command_alone() {
     let sandbox = project();
-    // What is waited for stands in no line that is typed or run.
+    // What is waited for is in no line that is typed or run.
     sandbox.write(
         "hears.sh",
         "trap 'echo heard' INT; echo began\nwhile [ ! -e done ]; do sleep 0.1; done; exit 3\n",

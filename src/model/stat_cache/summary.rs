@@ -1,4 +1,4 @@
-//! What a directory of the stat cache holds with all below it, so that nobody need look.
+//! What a directory of the stat cache holds with all below it, so that none of it has to be looked at.
 
 use crate::model::stat_cache::cached_block::{put_number, put_small, u32_at, u64_at};
 use crate::model::state::entry::{FileView, Kind};

@@ -187,7 +187,7 @@ fn gate_key(
     })
 }
 
-/// Returns the newest checkpoint, or the one at which the directory stands, if it can be reused.
+/// Returns the newest checkpoint, or the baseline of the directory, if it can be reused.
 fn reusable(
     context: &Context,
     session: &Session<'_>,

@@ -27,7 +27,7 @@ const HERE: [&str; 8] = [
     "Out of diskspace",
     "unable to create directory for",
 ];
-/// What stands for the words of git if there are none.
+/// In place of the words of git if there are none.
 const WITHOUT_A_WORD: &str = "git failed without a word";
 /// Lines that git is asked for at once, by name: not every system takes long commands.
 const MOST_AT_ONCE: usize = 200;
