@@ -62,10 +62,10 @@ pub fn to_clone(field: &Field) {
     with_remote(field);
 }
 
-/// What was cloned, once all of it is there.
+/// What was cloned, once all of it is there and nothing is said of an interrupted restore.
 pub fn cloned(field: &Field) -> String {
     let run = field.cmd("-C ../home/cloned diff latest");
-    if run.code != 0 || !run.stdout.is_empty() {
+    if run.code != 0 || !run.stdout.is_empty() || !run.stderr.is_empty() {
         return "not yet".into();
     }
     let tree = Tree::capture(&field.home().join("cloned"));

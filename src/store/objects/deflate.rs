@@ -66,7 +66,9 @@ fn made_by<'m>(compressor: &mut Compressor, data: &[u8], made: &'m mut Vec<u8>) 
     let mut room = compressor.zlib_compress_bound(data.len());
     // The bound suffices.
     let len = loop {
-        made.resize(room.max(made.len()), 0);
+        if made.len() < room {
+            *made = vec![0; room];
+        }
         match compressor.zlib_compress(data, made) {
             Ok(len) => break len,
             Err(_) => room *= 2,
