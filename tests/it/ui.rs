@@ -614,7 +614,7 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
     let sandbox = two_states(1, 2 << 20);
     let client = PageClient::start(&sandbox, &[]);
     let before = sockets(client.pid());
-    let _unread = unread(&client, 4, "POST /api/run", &LONG_DIFF);
+    let _unread = unread(&client, 2, "POST /api/run", &LONG_DIFF);
     assert_eq!(client.cmd("list").status, 200);
     while !children(client.pid()).is_empty() || sockets(client.pid()) > before {
         std::thread::sleep(Duration::from_millis(50));
