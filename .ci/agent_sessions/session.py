@@ -33,12 +33,14 @@ class Session:
         self.variables |= program.environment(model)
         program.configure(self.home, model)
         self.log = self.root / "log"
+        # What each prompt is started by, such as `checkpoint run --`.
+        self.launcher = []
 
     def start(self, words):
         with open(self.log, "ab") as log:
             log.write(f"\n$ {words}\n".encode())
             log.flush()
-            return subprocess.Popen(words, cwd=self.project, env=self.variables, stdin=subprocess.DEVNULL,
+            return subprocess.Popen([*self.launcher, *words], cwd=self.project, env=self.variables, stdin=subprocess.DEVNULL,
                                     stdout=log, stderr=log, start_new_session=True)
 
     def finish(self, process, limit=LIMIT):

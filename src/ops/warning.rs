@@ -70,6 +70,10 @@ warnings! {
     /// The file of a failed run was removed after its retention time.
     FailedFileRemoved { path: String } =>
         "{} was removed: its run failed long ago", escape(path);
+    /// A file of a run that was dropped is malformed, so that the run did not hold it.
+    #[strum(serialize = "state_file_kept")]
+    KeptMalformed { path: String } =>
+        "{} stays: it is malformed, so it may be the only record", escape(path);
     /// Git would track a file of a run.
     #[strum(serialize = "state_file_not_ignored")]
     NotIgnored { pattern: String, ignore_file: PathBuf } =>

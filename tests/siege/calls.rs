@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::field::Field;
-use crate::bench::strace::at_full_speed;
 
 const TRACER: &str = "/usr/bin/strace";
 
@@ -67,8 +66,7 @@ pub fn of(field: &Field, line: &str) -> Vec<Call> {
     calls.collect()
 }
 
-/// Wrapper for a run in which the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or
-/// from it on.
+/// Wrapper for a run in which the tracer does `what` (`error=EIO`) at one call, or from it on.
 pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
     let Call { name, nth } = call;
     let plus = if from_then_on { "+" } else { "" };
@@ -81,8 +79,7 @@ pub fn delaying(name: &str, micros: usize) -> Vec<String> {
 }
 
 fn injecting(name: &str, what: &str) -> Vec<String> {
-    let inject = format!("{TRACER} -f -qq -o /dev/null -e trace={name} -e inject={name}:{what}");
-    let fast = at_full_speed(what).into_iter();
-    let words = inject.split(' ').map(str::to_owned);
-    words.chain(fast.map(str::to_owned)).collect()
+    let options = "-f --seccomp-bpf -qq -o /dev/null";
+    let words = format!("{TRACER} {options} -e trace={name} -e inject={name}:{what}");
+    words.split(' ').map(str::to_owned).collect()
 }

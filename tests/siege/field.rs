@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tempfile::TempDir;
 
-use crate::bench::{Run, Sandbox, fixtures, place};
+use super::calls::Call;
+use crate::bench::{Run, Sandbox, fixtures, place, strace};
 
 const FIRST_MOMENT_MS: i64 = 1_774_353_600_000;
 
@@ -165,6 +166,15 @@ impl Field {
     pub fn disturbed(&self, wrapper: &[String], line: &str) -> Run {
         let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
         self.run(&wrapper, &line.split(' ').collect::<Vec<_>>())
+    }
+
+    /// Runs a command and kills it at this call.
+    pub fn killed(&self, call: &Call, line: &str) -> Run {
+        let log = self.top().join("held");
+        let wrapper = strace::holding(&log, &call.name, call.nth);
+        let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+        let words: Vec<&str> = line.split(' ').collect();
+        strace::killed(self.command(&wrapper, &words), &log, call.nth)
     }
 
     /// Runs a line that a user types, where the program is found by its name.

@@ -66,15 +66,14 @@ fn trial(
 ) -> Result<(), String> {
     let (field, line) = (&stage.field, stage.scenario.line);
     field.put_back();
-    let run = field.disturbed(&calls::disturbing(call, "signal=KILL", false), line);
+    let run = field.killed(call, line);
     if at.is_multiple_of(TWICE_EVERY) {
         let name = ["write", "rename", "fsync", "unlink", "openat", "exit_group"][choice.below(6)];
         let again = Call {
             name: name.into(),
             nth: 1 + choice.below(6),
         };
-        let wrapper = calls::disturbing(&again, "signal=KILL", false);
-        let _ = field.disturbed(&wrapper, "create -r afterwards -q");
+        let _ = field.killed(&again, "create -r afterwards -q");
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
     }
     judge(stage, &run, run.code == 137, at, tally)

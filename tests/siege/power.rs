@@ -199,10 +199,7 @@ impl Site<'_> {
         let switch = self.disk.switch();
         let (run, cut) = match &way.moment {
             Moment::Ended => (field.cmd(line), switch.cut(way.loss)),
-            Moment::At(call) => {
-                let wrapper = calls::disturbing(call, "signal=KILL", false);
-                (field.disturbed(&wrapper, line), switch.cut(way.loss))
-            }
+            Moment::At(call) => (field.killed(call, line), switch.cut(way.loss)),
             Moment::After(delay) => {
                 let mut command = field.command(&[], &line.split(' ').collect::<Vec<_>>());
                 command

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::calls::{self, Call};
+use super::calls::Call;
 use super::companions;
 use super::field::Field;
 use super::owners;
@@ -203,6 +203,7 @@ pub const SCENARIOS: &[Scenario] = &[
         "setup codex --remove --yes",
     ),
     new("run", edited, "run -m new -- true"),
+    new("watch", edited, "watch -- true"),
     new("hold", edited, "hold tests").tells(companions::holds),
     new("copies", companions::copied, companions::COPIES)
         .apart(&[".checkpoints"])
@@ -691,7 +692,7 @@ fn cut_off(field: &Field) {
         name: "renameat2".into(),
         nth: 4,
     };
-    let run = field.disturbed(&calls::disturbing(&call, "signal=KILL", false), RESTORE);
+    let run = field.killed(&call, RESTORE);
     assert_eq!(run.code, 137, "{run}");
     let status = field.ok("status --json");
     assert!(!status.data()["pending"].is_null(), "{status}");

@@ -382,8 +382,21 @@ pub fn remove_failed(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
 /// # Errors
 /// An entry of a folder cannot be removed.
 pub fn remove_archives(tree: &WorkTree, id: &str) -> Result<Vec<String>> {
+    remove_folders(tree, archives_of(tree, id))
+}
+
+/// Returns the files that are left in the archive folders of a run.
+pub fn left_in_archives(tree: &WorkTree, id: &str) -> Vec<String> {
+    let folders = archives_of(tree, id);
+    folders
+        .iter()
+        .flat_map(|folder| below(tree, folder))
+        .collect()
+}
+
+fn archives_of(tree: &WorkTree, id: &str) -> Vec<String> {
     let of = |archive| archives(tree, archive, &[id.to_owned()]);
-    remove_folders(tree, [of(pipeline::ARCHIVE), of(phases::ARCHIVE)].concat())
+    [of(pipeline::ARCHIVE), of(phases::ARCHIVE)].concat()
 }
 
 /// Returns the folders `<id>_<YYYYMMDD_HHMMSS>` of these runs, the oldest first.

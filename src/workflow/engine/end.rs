@@ -82,6 +82,8 @@ fn end_run(work: &mut Work<'_>, run: &Run, mode: EndMode, why: &str) -> Result<E
     }
     if mode.purge {
         outcome.removed_paths = files::remove_archives(&work.tree, &id)?;
+        let left = files::left_in_archives(&work.tree, &id).into_iter();
+        left.for_each(|path| work.warn(Warning::KeptMalformed { path }));
         work.session.locked.delete_workflow(&id)?;
         files::remove_empty_folders(&work.tree);
         outcome.purged.push(id);

@@ -1,9 +1,11 @@
 //! The tracer: counts started programs, and kills or disturbs a run at a chosen system call.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use super::{Run, Sandbox, limit};
+use super::{Run, Sandbox, limit, os};
 
 const PROGRAM: &str = "/usr/bin/strace";
 
@@ -17,12 +19,6 @@ pub fn available() -> bool {
         super::skipped("needs strace");
     }
     works
-}
-
-/// Option to stop at no other calls than those traced, which is several times as fast. Signals are
-/// not sent then.
-pub fn at_full_speed(what: &str) -> Option<&'static str> {
-    (!what.starts_with("signal=")).then_some("--seccomp-bpf")
 }
 
 /// Runs the program; returns its result and each call that starts a program (its own start
@@ -69,7 +65,8 @@ fn limited(
     let (log, path) = (text(&log_file(sandbox)), path.map(text));
     let [trace, inject] = [format!("trace={calls}"), format!("inject={calls}:{what}")];
     let mut words = vec![PROGRAM, "-f", "-qq", "-o", &log];
-    words.extend(at_full_speed(what));
+    // At no other calls than those traced it stops only where it sends no signal.
+    words.extend((!what.starts_with("signal=")).then_some("--seccomp-bpf"));
     words.extend(path.iter().flat_map(|path| ["-P", path]));
     words.extend(["-e", &trace, "-e", &inject]);
     sandbox.command(&words, args)
@@ -77,7 +74,70 @@ fn limited(
 
 /// Runs the program and kills it when it enters the `nth` of these system calls.
 pub fn kill_at(sandbox: &Sandbox, calls: &str, nth: usize, args: &[&str]) -> Run {
-    signal_at(sandbox, calls, "KILL", nth, args)
+    let log = log_file(sandbox);
+    let words = holding(&log, calls, nth);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    killed(sandbox.command(&words, args), &log, nth)
+}
+
+/// Words of the tracer that hold back the `nth` of these calls of a thread, for [`killed`]. It stops at
+/// no others, which is several times as fast as to send a signal.
+pub fn holding(log: &Path, calls: &str, nth: usize) -> Vec<String> {
+    let line = format!(
+        "{PROGRAM} -f --seccomp-bpf -qq -e trace={calls} -e inject={calls}:delay_enter=1000000:when={nth} -o"
+    );
+    let words = line.split(' ').map(str::to_owned);
+    words.chain([log.display().to_string()]).collect()
+}
+
+/// Runs a command behind [`holding`], and kills the process whose call is held back.
+pub fn killed(mut command: Command, log: &Path, nth: usize) -> Run {
+    let _ = std::fs::remove_file(log);
+    let shown_command = format!("{command:?}");
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = piped.stderr(Stdio::piped()).spawn();
+    let child = child.unwrap_or_else(|error| panic!("cannot start {shown_command}: {error}"));
+    let (tracer, log) = (child.id(), log.to_path_buf());
+    std::thread::spawn(move || {
+        while Path::new(&format!("/proc/{tracer}")).exists() {
+            let Some(pid) = held_back(&log, nth) else {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            };
+            let is_all = is_all_there_is(pid, tracer);
+            os::kill(pid);
+            if is_all {
+                os::kill(tracer);
+            }
+            break;
+        }
+    });
+    Run::ended(shown_command, child)
+}
+
+/// Returns the thread that makes its `nth` call.
+fn held_back(log: &Path, nth: usize) -> Option<u32> {
+    let log = std::fs::read(log).unwrap_or_default();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let text = String::from_utf8_lossy(&log);
+    text.lines().find_map(|line| {
+        let (call, _) = line.split_once('(')?;
+        let count = counts.entry(call).or_default();
+        *count += 1;
+        let is_it = *count == nth && !call.contains('<');
+        is_it.then(|| call.split(' ').next()?.parse().ok())?
+    })
+}
+
+/// Whether this is the program that the tracer started, and no child of it goes on.
+fn is_all_there_is(pid: u32, tracer: u32) -> bool {
+    let of_process = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let has_no_child = |thread: std::fs::DirEntry| {
+        std::fs::read(thread.path().join("children")).is_ok_and(|children| children.is_empty())
+    };
+    of_process("status").is_ok_and(|status| status.contains(&format!("\nPPid:\t{tracer}\n")))
+        && threads.is_ok_and(|threads| threads.flatten().all(has_no_child))
 }
 
 fn log_file(sandbox: &Sandbox) -> PathBuf {
