@@ -208,6 +208,9 @@ const PERMS: usize = RWX_BITS as usize + 1;
 /// Lists the folded directories of which the meta names something, as they are in the stat cache;
 /// `None` if these cannot be read.
 pub fn unfold_unusual(listing: &mut Listing) -> Option<()> {
+    if listing.dirs.iter().all(|dir| !dir.is_folded) {
+        return Some(());
+    }
     listing.unfold(&|all| !all.is_plain)?;
     let UsualModes {
         file,
