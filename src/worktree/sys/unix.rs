@@ -211,7 +211,7 @@ impl Dir {
                 return Some(stat.stx_mnt_id);
             }
         }
-        fs::stat(path).ok().map(|stat| stat.st_dev)
+        fs::stat(path).ok().map(|stat| to_stat(&stat).dev)
     }
 
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
@@ -478,23 +478,26 @@ pub fn is_exhausted(error: &io::Error) -> bool {
 impl Dir {
     /// Returns who may change an entry of this directory; of the directory itself without a name.
     pub fn rights(&self, name: Option<&[u8]>) -> io::Result<Rights> {
-        let (at, flags) = match name {
-            Some(name) => (name, AtFlags::SYMLINK_NOFOLLOW),
-            None => (&b""[..], AtFlags::EMPTY_PATH),
-        };
         #[cfg(any(target_os = "linux", target_os = "android"))]
-        if let Ok(found) = fs::statx(&self.fd, at, flags, fs::StatxFlags::BASIC_STATS) {
-            let has = |flag| found.stx_attributes.contains(flag);
-            let stat = from_statx(&found);
-            return Ok(Rights {
-                is_owned: self.acts_as_owner(name, found.stx_uid, kind_of(&stat)),
-                stat,
-                is_frozen: has(fs::StatxAttributes::IMMUTABLE) || has(fs::StatxAttributes::APPEND),
-                is_mounted: has(fs::StatxAttributes::MOUNT_ROOT),
-            });
+        {
+            let (at, flags) = match name {
+                Some(name) => (name, AtFlags::SYMLINK_NOFOLLOW),
+                None => (&b""[..], AtFlags::EMPTY_PATH),
+            };
+            if let Ok(found) = fs::statx(&self.fd, at, flags, fs::StatxFlags::BASIC_STATS) {
+                let has = |flag| found.stx_attributes.contains(flag);
+                let stat = from_statx(&found);
+                return Ok(Rights {
+                    is_owned: self.acts_as_owner(name, found.stx_uid, kind_of(&stat)),
+                    stat,
+                    is_frozen: has(fs::StatxAttributes::IMMUTABLE)
+                        || has(fs::StatxAttributes::APPEND),
+                    is_mounted: has(fs::StatxAttributes::MOUNT_ROOT),
+                });
+            }
         }
         let found = match name {
-            Some(name) => fs::statat(&self.fd, name, flags)?,
+            Some(name) => fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?,
             None => fs::fstat(&self.fd)?,
         };
         let stat = to_stat(&found);
@@ -522,6 +525,8 @@ impl Dir {
                 Err(_) => me.is_root(),
             };
         }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let _ = (name, kind);
         me.is_root()
     }
 
