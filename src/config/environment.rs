@@ -155,20 +155,22 @@ mod tests {
 
     #[test]
     fn the_base_is_the_first_that_is_named() {
+        // An absolute path on each system.
+        let at = |name: &str| std::env::temp_dir().join(name);
         let mut all = Environment {
-            home: Some("/h".into()),
+            home: Some(at("h")),
             folders: BTreeMap::from([
-                ("CHECKPOINT_HOME", "/c".into()),
-                ("CLAUDE_CONFIG_DIR", "/d".into()),
+                ("CHECKPOINT_HOME", at("c")),
+                ("CLAUDE_CONFIG_DIR", at("d")),
             ]),
             ..Environment::default()
         };
-        assert_eq!(base(Some(Path::new("/f")), &all).unwrap(), Path::new("/f"));
-        assert_eq!(base(None, &all).unwrap(), Path::new("/c"));
+        assert_eq!(base(Some(&at("f")), &all).unwrap(), at("f"));
+        assert_eq!(base(None, &all).unwrap(), at("c"));
         all.folders.remove("CHECKPOINT_HOME");
-        assert_eq!(base(None, &all).unwrap(), Path::new("/d"));
+        assert_eq!(base(None, &all).unwrap(), at("d"));
         all.folders.clear();
-        assert_eq!(base(None, &all).unwrap(), Path::new("/h/.claude"));
+        assert_eq!(base(None, &all).unwrap(), at("h").join(".claude"));
         let failure = base(None, &Environment::default()).unwrap_err();
         assert_eq!(failure.code, Code::NO_BASE);
     }

@@ -34,6 +34,15 @@ type Answer<T> = Result<T, Malformed>;
 pub fn changes(interrupt: &Interrupt, asked: &ChangesQuestion<'_>) -> Answer<Changes> {
     let root = Bser::Text(asked.root.as_os_str().as_bytes().to_vec());
     let (socket, mut server) = connect(interrupt, asked.since)?;
+    if asked.is_doubted {
+        server.ask(vec![text("debug-recrawl"), root])?;
+        let (clock, names) = (Vec::new(), None);
+        return Ok(Changes {
+            socket,
+            clock,
+            names,
+        });
+    }
     let sync = (text("sync_timeout"), Bser::Number(SYNC_MS));
     if let Some(since) = asked.since {
         let options = vec![

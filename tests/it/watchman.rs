@@ -219,6 +219,25 @@ fn after_random_edits_it_captures_what_a_full_scan_does() {
     assert!(relied_on > count / 2, "only {relied_on} times");
 }
 
+/// Watchman 4.9 may name what is in a directory that was moved by its former path, and for ever.
+#[test]
+fn a_directory_that_was_moved_is_scanned_and_the_server_looks_again() {
+    let watched = given!(Watched::new());
+    let root = watched.sandbox.root();
+    plant(&watched.sandbox);
+    watched.same("planting");
+    watched.same("nothing");
+    watched.sandbox.write("d0/new/inner/f", "1");
+    watched.same("new directories");
+    assert_eq!(watched.relied_on(), 2);
+    fs::rename(root.join("d1"), root.join("d0/new/d1")).unwrap();
+    watched.same("a move");
+    assert_eq!(watched.relied_on(), 2);
+    watched.sandbox.write("d0/new/d1/f0", "2");
+    watched.same("an edit of what was moved");
+    assert_eq!(watched.relied_on(), 3);
+}
+
 #[test]
 fn what_becomes_of_the_server_costs_a_full_scan_and_no_file() {
     let watched = given!(Watched::new());

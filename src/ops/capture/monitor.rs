@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use crate::base::{Interrupt, Malformed};
 use crate::config::ScanMonitor;
@@ -9,7 +10,7 @@ use crate::model::default_rules::IGNORE_FILE;
 use crate::model::{ListedDir, Listing, RelPath};
 use crate::ops::{Context, Warning};
 use crate::store::{CacheHead, Store};
-use crate::worktree::{Touched, sys};
+use crate::worktree::{Touched, WorkTree, sys};
 
 pub use crate::store::WatchNote;
 
@@ -27,6 +28,8 @@ pub struct ChangesQuestion<'q> {
     pub root: &'q Path,
     /// The answer to an earlier question.
     pub since: Option<&'q WatchNote>,
+    /// Whether it shall look at all of it again, instead of an answer.
+    pub is_doubted: bool,
 }
 
 /// What changed, as far as is known.
@@ -57,6 +60,8 @@ pub struct Watched {
     pub note: Option<WatchNote>,
     /// What the scan has to look at; `None` for everything.
     pub touched: Option<Touched>,
+    /// When the scan of the stat cache began, see [`WatchNote::scan_ns`].
+    pub since_ns: i64,
     /// The note of the stat cache with which this scan is to be compared.
     checks: Option<WatchNote>,
     /// What changed and was not named.
@@ -95,6 +100,7 @@ impl Watched {
                 conditions,
                 creates,
                 checked_ms,
+                scan_ns: 0,
             })
         };
         let known = before.zip(changes.names.as_deref().and_then(touched));
@@ -105,6 +111,7 @@ impl Watched {
                 Self {
                     note: note(before.creates + 1, before.checked_ms),
                     touched: Some(touched),
+                    since_ns: before.scan_ns,
                     ..Self::default()
                 }
             }
@@ -140,8 +147,40 @@ impl Watched {
 }
 
 fn ask(context: &Context, since: Option<&WatchNote>) -> Result<Changes, Malformed> {
-    let root = context.root.path();
-    (context.ask_monitor)(&context.interrupt, &ChangesQuestion { root, since })
+    let question = ChangesQuestion {
+        root: context.root.path(),
+        since,
+        is_doubted: false,
+    };
+    (context.ask_monitor)(&context.interrupt, &question)
+}
+
+/// Lets the monitor look at all of the directory again.
+pub fn doubt(context: &Context, known: Option<&WatchNote>) {
+    let question = ChangesQuestion {
+        root: context.root.path(),
+        since: known,
+        is_doubted: true,
+    };
+    // One that cannot be told cannot be asked either.
+    let _ = (context.ask_monitor)(&context.interrupt, &question);
+}
+
+/// Whether a directory that is new at its place is older than the scan before. It was moved, and the
+/// monitor may name what changes in it by a path that it had: watchman 4.9 does so for ever.
+pub fn has_moved(worktree: &WorkTree, listing: &Listing, before_ns: i64) -> bool {
+    let is_old = |index| {
+        let found = worktree.shown(&listing.path_of(index)).symlink_metadata();
+        let born = found.and_then(|found| found.created()).ok();
+        let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        let born = born.and_then(|born| i64::try_from(born.as_nanos()).ok());
+        born.is_none_or(|born| born < before_ns)
+    };
+    let mut dirs = listing.dirs.iter().enumerate();
+    dirs.any(|(index, dir)| {
+        let before = dir.cached.as_deref();
+        before.is_none_or(|before| before.stat.ino != dir.stat.ino) && is_old(index)
+    })
 }
 
 fn is_due(note: &WatchNote, now_ms: i64) -> bool {

@@ -13,7 +13,7 @@ use crate::model::{
     Kind, ListedDir, Listing, Meta, ObjectId, RelPath, RuleRecord, RulesStamp, Scope, WhyNot,
 };
 use crate::ops::capture::hash_files::hash_files;
-use crate::ops::capture::monitor::{Reliance, Watched};
+use crate::ops::capture::monitor::{self, Reliance, Watched};
 use crate::ops::{Admission, Context, Warning};
 use crate::store::trees::convert;
 use crate::store::{CacheHead, StatCache, Store};
@@ -170,7 +170,13 @@ fn scan_as_hinted(
     if !trusted {
         forget_unverified(store, &mut listing);
     }
+    let has_moved =
+        || touched.is_some() && monitor::has_moved(worktree, &listing, watched.since_ns);
     let unfolded = match options.reliance {
+        _ if has_moved() => {
+            monitor::doubt(context, head.and_then(|head| head.watch.as_ref()));
+            None
+        }
         _ if touched.is_some() && has_new_links(&listing) => None,
         Reliance::Folded => {
             listing.fold();
@@ -185,6 +191,9 @@ fn scan_as_hinted(
             ..*options
         };
         return scan_as_hinted(context, (store, worktree), options, effective, head);
+    }
+    if let Some(note) = &mut watched.note {
+        note.scan_ns = listing.started_ns;
     }
     let seen = ScanInputs {
         cache,

@@ -60,6 +60,8 @@ pub struct WatchNote {
     /// Number of checkpoints since it was checked, and when that was, in milliseconds since 1970.
     pub creates: u64,
     pub checked_ms: i64,
+    /// When the scan began, in nanoseconds of the file system's clock.
+    pub scan_ns: i64,
 }
 
 /// The checkpoints, packs and rules that a cache is valid for, while these exist unchanged.
@@ -245,7 +247,7 @@ fn put_file(layout: &Layout, bytes: &[u8], path: &Path) -> Result<()> {
 /// Length of the checksum at the end of a file.
 pub const SUM_BYTES: usize = 8;
 
-const HEAD_MAGIC: &[u8; 8] = b"CKPTSH01";
+const HEAD_MAGIC: &[u8; 8] = b"CKPTSH02";
 
 pub fn render(head: &CacheHead) -> Vec<u8> {
     let mut out = Vec::with_capacity(4096);
@@ -275,6 +277,7 @@ pub fn render(head: &CacheHead) -> Vec<u8> {
         put(&mut out, watch.conditions);
         put(&mut out, watch.creates);
         put(&mut out, watch.checked_ms.cast_unsigned());
+        put(&mut out, watch.scan_ns.cast_unsigned());
     }
     let sum = xxh3_64(&out);
     put(&mut out, sum);
@@ -355,6 +358,7 @@ impl<'b> Input<'b> {
             conditions: self.number()?,
             creates: self.number()?,
             checked_ms: self.number()?.cast_signed(),
+            scan_ns: self.number()?.cast_signed(),
         })
     }
 
