@@ -159,10 +159,7 @@ mod tests {
         let at = |name: &str| std::env::temp_dir().join(name);
         let mut all = Environment {
             home: Some(at("h")),
-            folders: BTreeMap::from([
-                ("CHECKPOINT_HOME", at("c")),
-                ("CLAUDE_CONFIG_DIR", at("d")),
-            ]),
+            folders: BTreeMap::from([("CHECKPOINT_HOME", at("c")), ("CLAUDE_CONFIG_DIR", at("d"))]),
             ..Environment::default()
         };
         assert_eq!(base(Some(&at("f")), &all).unwrap(), at("f"));

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::bench::trace::{Call, trace};
 use crate::bench::{Sandbox, given, strace};
-use crate::system_calls::settle;
 
 const DIRECTORIES: usize = 20;
 const FILES: usize = 10;
@@ -18,7 +17,7 @@ fn settled() -> (Sandbox, String) {
             sandbox.write(format!("d{dir}/s/{file}"), format!("{dir} {file}"));
         }
     }
-    settle(&sandbox);
+    sandbox.settle();
     let id = sandbox.listed_ids()[0].clone();
     (sandbox, id)
 }
@@ -88,7 +87,7 @@ fn many() -> (Sandbox, String) {
         sandbox.write(format!("many/{}/{file}", file % 3), format!("file {file}"));
     }
     sandbox.write("other", "o");
-    settle(&sandbox);
+    sandbox.settle();
     let id = sandbox.listed_ids()[0].clone();
     (sandbox, id)
 }

@@ -63,16 +63,8 @@ fn settled(directories: usize) -> Sandbox {
     sandbox
         .write(".gitignore", "node_modules/\n*.log\n")
         .write("d1/.gitignore", "*.tmp\n");
-    settle(&sandbox);
+    sandbox.settle();
     sandbox
-}
-
-/// Makes checkpoints until the times of all files are older than one; until then each is reread.
-pub fn settle(sandbox: &Sandbox) {
-    for reason in ["first", "second"] {
-        std::thread::sleep(Duration::from_millis(50));
-        sandbox.create(reason);
-    }
 }
 
 /// A `create` that finds nothing changed, and the files that were there.
@@ -235,7 +227,7 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
         for file in 0..files.unwrap_or(0) {
             sandbox.write(format!("node_modules/p{}/{file}", file % 100), "1");
         }
-        settle(&sandbox);
+        sandbox.settle();
         trace(&sandbox, &["create", "--reason", "warm"]).map(|trace| trace.calls.len())
     };
     let without = given!(calls(None));
@@ -261,7 +253,7 @@ fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
     const MORE: usize = 20;
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1");
-    settle(&sandbox);
+    sandbox.settle();
     let few = trace(&sandbox, args)?;
     for number in 0..MORE {
         sandbox.write("a", number.to_string()).create("more");
@@ -294,7 +286,7 @@ fn a_few_edits_ask_few_packs_whether_they_have_them() {
     const CREATES: usize = 30;
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1").write("d/b", "2");
-    settle(&sandbox);
+    sandbox.settle();
     for number in 0..CREATES {
         sandbox.write("a", format!("{number}")).create("more");
     }
@@ -425,7 +417,7 @@ fn a_line_for_a_prompt_takes_five_milliseconds_more_than_a_process() {
 fn version_looks_at_nothing() {
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1");
-    settle(&sandbox);
+    sandbox.settle();
     let trace = given!(trace(&sandbox, &["--version"]));
     assert_eq!(trace.threads_started(), 0);
     assert!(

@@ -151,7 +151,11 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
         let is_of_others = ["push", "fetch", "clone", "run", "watch"]
             .iter()
             .any(|name| scenario.is(name));
-        let fair = if is_of_others { Ok(()) } else { trial.fair(&run) };
+        let fair = if is_of_others {
+            Ok(())
+        } else {
+            trial.fair(&run)
+        };
         if let Err(why) = fair.and_then(|()| judge(&stage, &run, false, tried, tally)) {
             tally.lost(format!("{}: {why}", trial.place));
         }

@@ -351,6 +351,14 @@ impl Sandbox {
         id
     }
 
+    /// Makes checkpoints until the times of all files are older than one; until then each is reread.
+    pub fn settle(&self) {
+        for reason in ["first", "second"] {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            self.create(reason);
+        }
+    }
+
     /// Makes a checkpoint with more arguments and gives its JSON data.
     #[track_caller]
     pub fn create_data(&self, args: &[&str]) -> Value {
