@@ -160,6 +160,7 @@ fn every_restore_answers_with_a_contract_refused_or_not() {
     }
 }
 
+#[cfg(feature = "sqlite")]
 #[test]
 fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
     let sandbox = given!(project());

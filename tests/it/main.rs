@@ -120,6 +120,7 @@ mod restore_reads;
 mod restore_to;
 mod retention;
 mod retention_plan;
+#[cfg(feature = "mcp")]
 mod roots;
 mod roundtrip;
 mod rules;
