@@ -23,10 +23,16 @@ pub fn is_random_name(name: &[u8], prefix: &[u8]) -> bool {
 /// Words in the names of files that this program leaves beside others for a while.
 const PASSING: [&str; 5] = ["began", "lost", "state", "tmp", "told"];
 
+/// What watchman calls the file that it makes whenever it is asked, see its option `sync_timeout`.
+const COOKIE: &str = ".watchman-cookie-";
+
 /// Whether a name is that of such a file: `.checkpoint-`, a word, `-`, hex digits, and perhaps a
-/// number behind a dot.
+/// number behind a dot; or of one that watchman makes for us.
 pub fn is_passing_name(name: &[u8]) -> bool {
     let name = std::str::from_utf8(name).unwrap_or_default();
+    if name.starts_with(COOKIE) {
+        return true;
+    }
     let rest = name.strip_prefix(".checkpoint-");
     let parts = rest.and_then(|rest| rest.split_once('-'));
     parts.is_some_and(|(word, digits)| {

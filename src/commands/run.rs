@@ -76,11 +76,7 @@ impl Command for RunArgs {
         if let Some(checkpoint) = made.checkpoint.as_ref().filter(|_| cmd.global.verbose) {
             cmd.printer.talk(&format!("saved {}\n", checkpoint.named()));
         }
-        let stdout = if cmd.printer.json {
-            Stdio::from(std::io::stderr())
-        } else {
-            Stdio::inherit()
-        };
+        let stdout = stdout_of_command(cmd.printer.json);
         let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
         let ended = children.in_our_place(&self.command, dir, stdout, || (), || ());
         let answer = RunAnswer {
@@ -102,6 +98,15 @@ impl Command for RunArgs {
 }
 
 /// Says that a program cannot be started, with the exit code of a shell.
+/// Where the command writes to: with an answer in JSON, beside it.
+pub fn stdout_of_command(is_json: bool) -> fn() -> Stdio {
+    if is_json {
+        || Stdio::from(std::io::stderr())
+    } else {
+        Stdio::inherit
+    }
+}
+
 pub fn cannot_start(program: &OsStr, why: &std::io::Error) -> Error {
     let is_missing = why.kind() == std::io::ErrorKind::NotFound;
     let exit = if is_missing { NOT_FOUND } else { CANNOT_RUN };

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -11,10 +10,10 @@ use crate::answer::words::{count_files, eviction_lines};
 use crate::base::Malformed;
 use crate::base::time::parse_span;
 use crate::commands::prelude::*;
-use crate::commands::run::cannot_start;
+use crate::commands::run::{cannot_start, stdout_of_command};
 use crate::model::CheckpointRef;
 use crate::ops::create::command::tidy;
-use crate::ops::create::watched::{self, watcher};
+use crate::ops::create::watched::{self, WatchedRoot, watcher};
 use crate::ops::{CreateOutcome, Place, Skipped};
 use crate::shell::file_events::FileEvents;
 use crate::shell::{command_context, signals};
@@ -71,9 +70,9 @@ impl Command for WatchArgs {
             return stop(context);
         }
         let _shield = context.interrupt.shield();
-        let mut lock = watched::begin(context)?;
         let (tell, happenings) = mpsc::channel();
-        let mut watch = Watch::new(self, context, cmd, &tell);
+        let mut watch = Watch::new(self, context, cmd, tell.clone());
+        watch.root.keep(context)?;
         if let Some(error) = watch.inspect() {
             // These pass.
             if ![Code::HELD, Code::BUSY].contains(&error.code) {
@@ -81,18 +80,12 @@ impl Command for WatchArgs {
             }
             watch.complain(&error);
         }
-        if lock.is_none() {
-            lock = watched::begin(context)?;
-        }
+        watch.root.keep(context)?;
         let stop = move || drop(tell.send(Happening::Stop));
         let mut failed = None;
         let command = std::mem::take(&mut watch.args.command);
         let ended = if let Some(program) = command.first() {
-            let stdout = if cmd.printer.json {
-                Stdio::from(std::io::stderr())
-            } else {
-                Stdio::inherit()
-            };
+            let stdout = stdout_of_command(cmd.printer.json);
             let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
             let go = || failed = watch.go(&happenings);
             let ended = children.in_our_place(&command, dir, stdout, stop, go);
@@ -103,7 +96,7 @@ impl Command for WatchArgs {
             failed = watch.go(&happenings);
             None
         };
-        drop(lock);
+        drop(watch.root);
         let code = ended.map(|ended| u8::try_from(ended.code()).unwrap_or(exit_code::FAILED));
         let done = Done::new(watch.outcome, Vec::new()).but(failed);
         Ok(done.exit_if(code.is_some(), code.unwrap_or_default()))
@@ -143,7 +136,9 @@ fn stop(context: &Context) -> Result<Done<WatchOutcome>> {
         stopped: Some(name),
         ..WatchOutcome::default()
     };
-    Ok(Done::new(outcome, Vec::new()))
+    // Only the watcher itself was told if its last checkpoint failed.
+    let failed = watched::create_if_changed(context).err();
+    Ok(Done::new(outcome, Vec::new()).but(failed))
 }
 
 /// What a watcher waits for.
@@ -154,6 +149,10 @@ enum Happening {
 
 /// Housekeeping after a checkpoint takes no longer.
 const TIDY_TIME: Duration = Duration::from_millis(200);
+/// Time between two looks at whether root and store are still the same.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(2);
+/// Number of settles after which it looks though the directory was never still.
+const MOST_SETTLES: u32 = 10;
 /// The pause after a look, in lengths of that look: a large tree is not scanned all the time.
 const PAUSE_FACTOR: u32 = 10;
 
@@ -164,14 +163,18 @@ struct Watch<'w> {
     place: Place,
     /// Whether the terminal is that of a command.
     is_behind: bool,
+    root: WatchedRoot,
+    tell: Sender<Happening>,
     events: Option<FileEvents>,
-    /// When something last seemed to change that no checkpoint holds yet.
-    changed: Option<Instant>,
+    /// When something first, and when it last seemed to change that no checkpoint holds yet.
+    changed: Option<(Instant, Instant)>,
     looked: Instant,
     /// The earliest time of the next checkpoint.
     next: Instant,
     /// What was said already.
     said: HashSet<String>,
+    /// What failed since the last look that did not.
+    failed: HashSet<&'static str>,
     outcome: WatchOutcome,
 }
 
@@ -180,11 +183,13 @@ impl<'w> Watch<'w> {
         args: WatchArgs,
         context: &'w Context,
         cmd: &'w CommandContext<'w>,
-        tell: &Sender<Happening>,
+        tell: Sender<Happening>,
     ) -> Self {
         let now = Instant::now();
         let dir = context.root.path().to_path_buf();
         let mut watch = Self {
+            root: WatchedRoot::of(context),
+            tell,
             is_behind: !args.command.is_empty() || cmd.printer.json,
             args,
             context,
@@ -198,14 +203,31 @@ impl<'w> Watch<'w> {
             looked: now,
             next: now,
             said: HashSet::new(),
+            failed: HashSet::new(),
             outcome: WatchOutcome::default(),
         };
-        let tell = tell.clone();
-        match FileEvents::new(move || drop(tell.send(Happening::Change))) {
-            Ok(events) => watch.events = Some(events),
-            Err(why) => watch.fall_back(&why),
-        }
+        watch.await_events();
         watch
+    }
+
+    fn await_events(&mut self) {
+        let tell = self.tell.clone();
+        let events = FileEvents::new(move || drop(tell.send(Happening::Change)));
+        self.events = events.map_err(|why| self.fall_back(&why)).ok();
+    }
+
+    /// Watches another directory that is at the path of the root by now: of the former one no event tells.
+    fn follow_root(&mut self) {
+        if self.root.is_another(self.context) {
+            self.await_events();
+            self.note_change();
+        }
+    }
+
+    fn note_change(&mut self) {
+        let now = Instant::now();
+        let first = self.changed.map_or(now, |(first, _)| first);
+        self.changed = Some((first, now));
     }
 
     /// Looks whenever it is due, until it is asked to stop; then looks once more. Returns why that
@@ -215,15 +237,21 @@ impl<'w> Watch<'w> {
         self.say(&format!("watching {root}; Ctrl-C ends this\n"));
         loop {
             let pause = self.due().saturating_duration_since(Instant::now());
-            match happenings.recv_timeout(pause) {
+            match happenings.recv_timeout(pause.min(BETWEEN_CHECKS)) {
                 Ok(Happening::Change) => {
                     if let Some(events) = &self.events {
                         events.is_told.store(false, Ordering::SeqCst);
                     }
-                    self.changed = Some(Instant::now());
+                    self.note_change();
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Some(error) = self.inspect() {
+                    self.follow_root();
+                    match self.root.keep(self.context) {
+                        Err(another) if another.code == Code::WATCHED => return Some(another),
+                        kept => kept.unwrap_or_else(|why| self.complain(&why)),
+                    }
+                    let is_due = Instant::now() >= self.due();
+                    if let Some(error) = is_due.then(|| self.inspect()).flatten() {
                         self.complain(&error);
                     }
                 }
@@ -236,9 +264,11 @@ impl<'w> Watch<'w> {
 
     fn due(&self) -> Instant {
         let at_the_latest = self.looked + self.args.every;
-        let changed = self
-            .changed
-            .map(|at| (at + self.args.settle).max(self.next));
+        let longest = self.args.at_most.max(self.args.settle * MOST_SETTLES);
+        let changed = self.changed.map(|(first, last)| {
+            let settled = (last + self.args.settle).min(first + longest);
+            settled.max(self.next)
+        });
         changed.map_or(at_the_latest, |at| at.min(at_the_latest))
     }
 
@@ -255,13 +285,14 @@ impl<'w> Watch<'w> {
         self.next = self.looked + (self.looked - begun) * PAUSE_FACTOR;
         match made {
             Ok(outcome) => {
+                self.failed.clear();
                 self.answer(&outcome);
                 self.follow(outcome);
                 None
             }
             Err(error) => {
                 // What is in the way now may be gone then.
-                self.changed = Some(self.looked);
+                self.note_change();
                 let is_asked = error.signal().is_some();
                 self.next += if is_asked {
                     Duration::ZERO
@@ -331,7 +362,7 @@ impl<'w> Watch<'w> {
         };
         let (is_new, failure) = events.watch(self.context.root.path(), outcome.directories);
         if is_new && failure.is_none() {
-            self.changed = Some(self.looked);
+            self.note_change();
         }
         if let Some(why) = failure {
             self.fall_back(&why);
@@ -340,13 +371,16 @@ impl<'w> Watch<'w> {
 
     fn fall_back(&mut self, why: &Error) {
         let what = format!("not all changes are told: {why}");
-        let rarely = "it looks from time to time too, see --every";
-        self.complain(&Error::unexpected(what).advise(rarely));
+        if self.said.insert(what.clone()) {
+            let rarely = "it looks from time to time too, see --every";
+            let error = Error::unexpected(what).advise(rarely);
+            self.cmd.printer.error(&error);
+        }
     }
 
-    /// Says what failed, once.
+    /// Says what failed, once until a look succeeds.
     fn complain(&mut self, error: &Error) {
-        if self.said.insert(error.to_string()) {
+        if self.failed.insert(error.code.name) {
             self.cmd.printer.error(error);
         }
     }

@@ -68,8 +68,8 @@ impl Children<'_> {
     }
 
     /// Runs a program in our place: it has our stdin, stderr and process group, so that the terminal is
-    /// its own and sends it what is typed; signals that are sent to us reach it, and if it stops, so do
-    /// we. `meanwhile` runs beside it; `at_end` is called when it ends.
+    /// its own and sends it what is typed; TERM, HUP, USR1 and USR2 that are sent to us reach it, and if it
+    /// stops, so do we. A script without an interpreter is run by the shell, as everywhere. `meanwhile` runs beside it; `at_end` is called when it ends.
     ///
     /// # Errors
     /// It cannot be started.
@@ -77,19 +77,25 @@ impl Children<'_> {
         &self,
         words: &[OsString],
         dir: Option<&Path>,
-        stdout: Stdio,
+        stdout: fn() -> Stdio,
         at_end: impl FnOnce() + Send,
         meanwhile: impl FnOnce(),
     ) -> std::io::Result<CommandEnd> {
-        let mut command = command(words);
-        command.stdout(stdout);
-        if let Some(dir) = dir {
-            command.current_dir(dir);
-        }
+        let start = |words: &[OsString]| {
+            let mut command = command(words);
+            command.stdout(stdout());
+            if let Some(dir) = dir {
+                command.current_dir(dir);
+            }
+            command.spawn()
+        };
         let _hidden = progress::hide();
         let _shield = self.interrupt.shield();
         let wake = Wake::new(true)?;
-        let mut child = command.spawn()?;
+        let mut child = match start(words) {
+            Err(why) if is_script(&why) => start(&[&["/bin/sh".into()], words].concat())?,
+            started => started?,
+        };
         let status = thread::scope(|scope| {
             let waiting = scope.spawn(move || {
                 let status = attend(&mut child, &wake);
@@ -152,6 +158,11 @@ fn command(words: &[OsString]) -> Command {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command
+}
+
+/// Whether a file that can be executed does not say by what.
+fn is_script(why: &std::io::Error) -> bool {
+    cfg!(unix) && why.raw_os_error() == Some(8)
 }
 
 fn is_at_terminal() -> bool {

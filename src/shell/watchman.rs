@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::read_regular;
 use crate::base::{Interrupt, Malformed, json};
@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Time in milliseconds after which the server gives up to wait for the kernel.
 const SYNC_MS: i64 = 800;
 /// Bounds on an answer: bytes, and levels of lists.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 16 << 20;
 const MOST_LEVELS: usize = 8;
 /// Settings of the whole machine.
 const SETTINGS: &str = "/etc/watchman.json";
@@ -70,11 +70,26 @@ pub fn changes(interrupt: &Interrupt, asked: &ChangesQuestion<'_>) -> Answer<Cha
         return Err("its settings leave out directories".into());
     }
     let answer = server.ask(vec![text("clock"), root, Bser::Map(vec![sync])])?;
+    let clock = answer.clock()?;
+    if has_other_settings(&clock) {
+        return Err("it was started with settings of another file, WATCHMAN_CONFIG_FILE".into());
+    }
     Ok(Changes {
         socket,
-        clock: answer.clock()?,
+        clock,
         names: None,
     })
+}
+
+/// Whether the server, whose number is the third part of its clock, was told of another file of settings.
+fn has_other_settings(clock: &[u8]) -> bool {
+    let number = clock.split(|byte| *byte == b':').nth(2);
+    let number = String::from_utf8_lossy(number.unwrap_or_default());
+    let variables = read_regular::open(Path::new(&format!("/proc/{number}/environ")));
+    let mut all = Vec::new();
+    let is_read = variables.and_then(|mut variables| variables.read_to_end(&mut all));
+    let mut all = all.split(|byte| *byte == 0);
+    is_read.is_err() || all.any(|variable| variable.starts_with(b"WATCHMAN_CONFIG_FILE="))
 }
 
 /// Connects to where the server was, or asks the program, which starts it if need be.
@@ -96,7 +111,24 @@ fn connect(interrupt: &Interrupt, known: Option<&WatchNote>) -> Answer<(Vec<u8>,
     Ok((socket, server))
 }
 
-struct WatchServer(BufReader<UnixStream>);
+struct WatchServer(BufReader<Timed>);
+
+/// A connection on which an answer is awaited until a moment, however it comes.
+struct Timed {
+    stream: UnixStream,
+    until: Instant,
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
 
 impl WatchServer {
     fn at(socket: &[u8]) -> io::Result<Self> {
@@ -107,9 +139,9 @@ impl WatchServer {
             return Err(io::Error::other("its socket is another user's"));
         }
         let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(LIMIT))?;
         stream.set_write_timeout(Some(LIMIT))?;
-        Ok(Self(BufReader::new(stream)))
+        let until = Instant::now();
+        Ok(Self(BufReader::new(Timed { stream, until })))
     }
 
     fn ask(&mut self, words: Vec<Bser>) -> Answer<Bser> {
@@ -130,7 +162,9 @@ impl WatchServer {
         Bser::List(words).render(&mut body);
         Bser::Number(body.len().try_into().unwrap_or(i64::MAX)).render(&mut request);
         request.extend(body);
-        self.0.get_mut().write_all(&request)?;
+        let server = self.0.get_mut();
+        server.until = Instant::now() + LIMIT;
+        server.stream.write_all(&request)?;
         let mut begin = [0; 2];
         self.0.read_exact(&mut begin)?;
         let bad = || io::Error::other("its answer cannot be read");

@@ -22,6 +22,11 @@ impl LockGuard {
     pub fn announce(&mut self, holder: &str) {
         let _ = write_holder(&mut self.file, holder);
     }
+
+    /// Whether the locked file is still at this path.
+    pub fn is_at(&self, path: &Path) -> bool {
+        is_still_at(&self.file, path).unwrap_or(false)
+    }
 }
 
 /// How long to wait for a lock, and where to show that.

@@ -150,3 +150,11 @@ fn the_command_has_the_store_for_itself_and_inherits_nothing() {
         "{run}"
     );
 }
+
+#[test]
+fn a_script_without_an_interpreter_is_run_by_the_shell() {
+    let sandbox = Sandbox::new();
+    sandbox.write("s.sh", "echo hi\nexit 3\n");
+    os::set_mode(&sandbox.path("s.sh"), 0o755).expect("a mode");
+    sandbox.fails(3, "run -- ./s.sh").stdout_has("hi");
+}

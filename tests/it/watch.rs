@@ -208,3 +208,61 @@ fn what_is_recorded_or_restored_already_gets_no_second_checkpoint_and_a_hold_hol
     Watcher::assert_held(&sandbox, &[]);
     assert_eq!((count(), watcher.end(&sandbox)), (Some(4), 0));
 }
+
+#[test]
+fn another_directory_at_its_path_and_a_new_store_are_watched_too() {
+    let sandbox = Sandbox::bare();
+    sandbox.real_clock().write("a", "1");
+    let watcher = Watcher::start(&sandbox, &[], &[]);
+    let aside = sandbox.top().join("aside");
+    std::fs::rename(sandbox.root(), &aside).expect("it is moved");
+    std::fs::create_dir(sandbox.root()).expect("a new one");
+    sandbox.write("b", "2");
+    std::thread::sleep(Duration::from_secs(3));
+    sandbox.write("c", "3");
+    Watcher::assert_held(&sandbox, &[]);
+    sandbox.ok("delete --all --yes");
+    sandbox.write("c", "4");
+    assert!(
+        os::wait(&|| sandbox.status()["watcher"].is_string()),
+        "the new store has no watcher"
+    );
+    sandbox.fails(4, "watch").stderr_has("is watched already");
+    assert_eq!(watcher.end(&sandbox), 0);
+}
+
+#[test]
+fn a_log_that_is_ignored_and_never_still_keeps_no_change_from_its_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write(".gitignore", "*.log\n");
+    sandbox.write("a", "1");
+    let watcher = Watcher::start(&sandbox, &[], &[]);
+    let log = sandbox.path("x.log");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                std::fs::write(&log, "more").expect("it is written");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        sandbox.write("a", "2");
+        let baseline = || sandbox.status()["drift"]["modified"] == 0;
+        let is_held = os::wait(&baseline);
+        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(is_held, "the log holds it up");
+    });
+    assert_eq!(watcher.end(&sandbox), 0);
+}
+
+#[test]
+fn who_ends_a_watcher_is_told_what_it_could_not_save() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "1");
+    let watcher = Watcher::start(&sandbox, &[], &[]);
+    sandbox.ok("hold deploy");
+    sandbox.write("a", "2");
+    let run = sandbox.fails(4, "watch --stop");
+    assert!(run.stderr.contains("deploy"), "{run}");
+    assert_eq!(watcher.end(&sandbox), 4);
+}

@@ -239,6 +239,68 @@ fn a_directory_that_was_moved_is_scanned_and_the_server_looks_again() {
 }
 
 #[test]
+fn a_server_that_was_given_other_settings_is_not_relied_on() {
+    let watched = given!(Watched::new());
+    let sandbox = &watched.sandbox;
+    watched.server("shutdown-server");
+    let settings = sandbox.top().join("settings.json");
+    fs::write(&settings, r#"{"ignore_dirs": ["d0"]}"#).unwrap();
+    let mut command = Command::new("watchman");
+    command
+        .arg("get-sockname")
+        .env_clear()
+        .env("TMPDIR", sandbox.top())
+        .env("WATCHMAN_CONFIG_FILE", &settings);
+    assert!(limit::output(&mut command).unwrap().status.success());
+    plant(sandbox);
+    let said = sandbox.run(&["create", "-r", "first"]).stderr;
+    assert!(said.contains("WATCHMAN_CONFIG_FILE"), "{said}");
+    sandbox.write("d0/f0", "more");
+    watched.same("an edit in what it leaves out");
+}
+
+#[test]
+fn a_server_that_answers_byte_by_byte_is_not_waited_for() {
+    let watched = given!(Watched::new());
+    let sandbox = &watched.sandbox;
+    plant(sandbox);
+    watched.same("planting");
+    let socket = PathBuf::from(std::ffi::OsString::from(
+        String::from_utf8(watched.head().watch.unwrap().socket).unwrap(),
+    ));
+    watched.server("shutdown-server");
+    let _ = fs::remove_file(&socket);
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            std::thread::spawn(move || {
+                let mut stream = stream.unwrap();
+                let begin = [0, 1, 5, 0, 0, 1, 0];
+                let _ = std::io::Write::write_all(&mut stream, &begin);
+                while std::io::Write::write_all(&mut stream, &[10]).is_ok() {
+                    std::thread::sleep(std::time::Duration::from_millis(100));
+                }
+            });
+        }
+    });
+    let begun = std::time::Instant::now();
+    watched.same("nothing");
+    let taken = begun.elapsed();
+    fs::remove_file(&socket).unwrap();
+    assert!(taken.as_secs() < 10, "{taken:?}");
+}
+
+#[test]
+fn the_file_by_which_it_synchronizes_is_not_captured() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write(".watchman-cookie-host-1-2", "")
+        .write("a", "1");
+    sandbox.create("one");
+    assert_eq!(sandbox.ok("ls latest").stdout.lines().count(), 1);
+}
+
+#[test]
 fn what_becomes_of_the_server_costs_a_full_scan_and_no_file() {
     let watched = given!(Watched::new());
     let sandbox = &watched.sandbox;

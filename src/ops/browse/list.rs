@@ -274,7 +274,12 @@ pub fn reader_warnings(
     warnings.extend(Warning::damaged(&inventory.damaged));
     let why = inventory.unread_rewords.clone();
     warnings.extend(why.map(|why| Warning::RewordsUnreadable { why }));
-    let ids = inventory.without_ref.clone();
+    let mut ids = inventory.without_ref.clone();
+    if !ids.is_empty() {
+        // A create that ended between the reads of refs and rows has its ref by now.
+        let now = store.inventory()?.without_ref;
+        ids.retain(|id| now.contains(id));
+    }
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
     warnings.extend((unadopted > 0).then_some(Warning::Unadopted { commits: unadopted }));

@@ -7,23 +7,54 @@ use crate::model::checkpoint::record::WATCH;
 use crate::ops::create::command::create;
 use crate::ops::{Context, CreateOptions, CreateOutcome, DedupPolicy};
 use crate::store::{LockGuard, Store, lock};
+use crate::worktree::root;
 
-/// Makes this process the watcher of the root; `None` where there is no store yet.
-///
-/// # Errors
-/// Another process watches it.
-pub fn begin(context: &Context) -> Result<Option<LockGuard>> {
-    let Some(store) = context.find_store()? else {
-        return Ok(None);
-    };
-    let path = store.layout().watcher();
-    match lock::acquire(&path, Duration::ZERO, Some(&context.holder)) {
-        Err(busy) if busy.code == Code::BUSY => {
-            let other = lock::holder(&path).unwrap_or_default();
-            let what = format!("this directory is watched already, by {other}");
-            Err(Error::new(Code::WATCHED, what).advise("'checkpoint watch --stop' ends that"))
+/// What makes this process the watcher of a root.
+#[derive(Debug)]
+pub struct WatchedRoot {
+    /// `None` where there is no store yet.
+    lock: Option<LockGuard>,
+    identity: Option<(u64, u64)>,
+}
+
+impl WatchedRoot {
+    pub fn of(context: &Context) -> Self {
+        Self {
+            lock: None,
+            identity: root::identity(context.root.path()),
         }
-        locked => locked.map(Some),
+    }
+
+    /// Makes this process the watcher, in the store that the root has by now.
+    ///
+    /// # Errors
+    /// Another process watches it.
+    pub fn keep(&mut self, context: &Context) -> Result<()> {
+        let Some(store) = context.find_store()? else {
+            return Ok(());
+        };
+        let path = store.layout().watcher();
+        if self.lock.as_ref().is_some_and(|lock| lock.is_at(&path)) {
+            return Ok(());
+        }
+        self.lock = None;
+        self.lock = match lock::acquire(&path, Duration::ZERO, Some(&context.holder)) {
+            Err(busy) if busy.code == Code::BUSY => {
+                let other = lock::holder(&path).unwrap_or_default();
+                let what = format!("this directory is watched already, by {other}");
+                let watched = Error::new(Code::WATCHED, what);
+                return Err(watched.advise("'checkpoint watch --stop' ends that"));
+            }
+            lock => Some(lock?),
+        };
+        Ok(())
+    }
+
+    /// Whether another directory is at the path of the root since the last call.
+    pub fn is_another(&mut self, context: &Context) -> bool {
+        let before = self.identity;
+        self.identity = root::identity(context.root.path());
+        self.identity != before
     }
 }
 
