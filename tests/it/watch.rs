@@ -228,7 +228,16 @@ fn another_directory_at_its_path_and_a_new_store_are_watched_too() {
         "the new store has no watcher"
     );
     sandbox.fails(4, "watch").stderr_has("is watched already");
-    assert_eq!(watcher.end(&sandbox), 0);
+    // A store that goes elsewhere has no watcher there.
+    let moved = sandbox.top().join("moved");
+    std::fs::rename(sandbox.root(), &moved).expect("it is moved");
+    let old = sandbox.root().display().to_string();
+    sandbox.run_in(&moved, &["relink", &old, "--yes"]).success();
+    let is_free = || sandbox.run_in(&moved, &["status", "--json"]).data()["watcher"].is_null();
+    assert!(os::wait(&is_free), "it counts as watched");
+    std::fs::rename(&moved, sandbox.root()).expect("it is moved back");
+    os::kill(watcher.child.id());
+    assert_eq!(watcher.end(&sandbox), 137);
 }
 
 #[test]

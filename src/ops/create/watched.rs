@@ -30,14 +30,16 @@ impl WatchedRoot {
     /// # Errors
     /// Another process watches it.
     pub fn keep(&mut self, context: &Context) -> Result<()> {
-        let Some(store) = context.find_store()? else {
-            return Ok(());
-        };
-        let path = store.layout().watcher();
-        if self.lock.as_ref().is_some_and(|lock| lock.is_at(&path)) {
+        let path = context.find_store()?.map(|store| store.layout().watcher());
+        let is_at = |path| self.lock.as_ref().is_some_and(|lock| lock.is_at(path));
+        if path.as_deref().is_some_and(is_at) {
             return Ok(());
         }
+        // A store that went elsewhere has no watcher there.
         self.lock = None;
+        let Some(path) = path else {
+            return Ok(());
+        };
         self.lock = match lock::acquire(&path, Duration::ZERO, Some(&context.holder)) {
             Err(busy) if busy.code == Code::BUSY => {
                 let other = lock::holder(&path).unwrap_or_default();
