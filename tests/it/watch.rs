@@ -264,6 +264,21 @@ fn a_log_that_is_ignored_and_never_still_keeps_no_change_from_its_checkpoint() {
     assert_eq!(watcher.end(&sandbox), 0);
 }
 
+/// A look at the lock holds it for a moment.
+#[test]
+fn who_looks_at_a_directory_keeps_no_watcher_from_it() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "1");
+    sandbox.ok("watch -- true");
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint/watcher")).expect("a lock");
+    lock.lock_shared().expect("it is free");
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(lock);
+    });
+    sandbox.ok("watch -- true");
+}
+
 #[test]
 fn who_ends_a_watcher_is_told_what_it_could_not_save() {
     let sandbox = Sandbox::new();

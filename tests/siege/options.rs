@@ -34,7 +34,7 @@ impl Options {
             least: if args.is_empty() { 2 } else { 12 },
         };
         if options.is_sample {
-            options.seconds = 8.0;
+            options.seconds = 3.0;
         } else if !args.iter().any(|arg| OWN.contains(&arg.as_str())) {
             return None;
         }

@@ -9,6 +9,9 @@ use crate::ops::{Context, CreateOptions, CreateOutcome, DedupPolicy};
 use crate::store::{LockGuard, Store, lock};
 use crate::worktree::root;
 
+/// Time for which others that look who watches may hold the lock.
+const LOOKED_AT: Duration = Duration::from_millis(300);
+
 /// What makes this process the watcher of a root.
 #[derive(Debug)]
 pub struct WatchedRoot {
@@ -40,7 +43,7 @@ impl WatchedRoot {
         let Some(path) = path else {
             return Ok(());
         };
-        self.lock = match lock::acquire(&path, Duration::ZERO, Some(&context.holder)) {
+        self.lock = match lock::acquire(&path, LOOKED_AT, Some(&context.holder)) {
             Err(busy) if busy.code == Code::BUSY => {
                 let other = lock::holder(&path).unwrap_or_default();
                 let what = format!("this directory is watched already, by {other}");
