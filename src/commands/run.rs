@@ -97,7 +97,6 @@ impl Command for RunArgs {
     }
 }
 
-/// Says that a program cannot be started, with the exit code of a shell.
 /// Where the command writes to: with an answer in JSON, beside it.
 pub fn stdout_of_command(is_json: bool) -> fn() -> Stdio {
     if is_json {
@@ -107,6 +106,7 @@ pub fn stdout_of_command(is_json: bool) -> fn() -> Stdio {
     }
 }
 
+/// Says that a program cannot be started, with the exit code of a shell.
 pub fn cannot_start(program: &OsStr, why: &std::io::Error) -> Error {
     let is_missing = why.kind() == std::io::ErrorKind::NotFound;
     let exit = if is_missing { NOT_FOUND } else { CANNOT_RUN };

@@ -136,7 +136,7 @@ fn stop(context: &Context) -> Result<Done<WatchOutcome>> {
         stopped: Some(name),
         ..WatchOutcome::default()
     };
-    // Only the watcher itself was told if its last checkpoint failed.
+    // If the last checkpoint failed, only the terminal of the watcher shows it.
     let failed = watched::create_if_changed(context).err();
     Ok(Done::new(outcome, Vec::new()).but(failed))
 }

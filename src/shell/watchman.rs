@@ -81,7 +81,7 @@ pub fn changes(interrupt: &Interrupt, asked: &ChangesQuestion<'_>) -> Answer<Cha
     })
 }
 
-/// Whether the server, whose number is the third part of its clock, was told of another file of settings.
+/// Whether the server, whose number is the third part of its clock, was started with another file of settings.
 fn has_other_settings(clock: &[u8]) -> bool {
     let number = clock.split(|byte| *byte == b':').nth(2);
     let number = String::from_utf8_lossy(number.unwrap_or_default());

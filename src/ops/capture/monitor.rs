@@ -162,7 +162,7 @@ pub fn doubt(context: &Context, known: Option<&WatchNote>) {
         since: known,
         is_doubted: true,
     };
-    // One that cannot be told cannot be asked either.
+    // One that cannot be reached now answers no later question either.
     let _ = (context.ask_monitor)(&context.interrupt, &question);
 }
 
