@@ -53,7 +53,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, services: Services) -> Exit
         place: None,
         services,
         enter: &|context, properties, printer| {
-            signals::install(&context.interrupt);
+            let keep_ignored = properties.is_wrapper;
+            signals::install(&context.interrupt, keep_ignored);
             let is_watched = properties.may_take_long && printer.talks_to_a_person();
             Ok(is_watched.then(|| printer.show_progress(context)).flatten())
         },

@@ -78,7 +78,7 @@ impl CloneArgs {
         here: &Path,
     ) -> Result<u8> {
         let context = command_context::open(place, cmd.global, environment, "clone")?;
-        signals::install(&context.interrupt);
+        signals::install(&context.interrupt, false);
         let is_watched = cmd.printer.talks_to_a_person();
         let _showing = is_watched.then(|| cmd.printer.show_progress(&context));
         let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd));

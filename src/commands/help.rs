@@ -25,7 +25,7 @@ impl RunAnywhere for HelpArgs {
             return Ok(exit_code::DONE);
         }
         let interrupt = Interrupt::default();
-        signals::install(&interrupt);
+        signals::install(&interrupt, false);
         let (printer, pager) = (cmd.printer.clone(), environment.pager.as_deref());
         let mut output = PagerOutput::new(printer, pager, &interrupt);
         let _ = output.write(text.as_bytes());

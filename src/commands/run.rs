@@ -20,6 +20,7 @@ use crate::ops::restore::commands as restore_op;
 use crate::ops::{
     CommonOptions, CreateOptions, CreateOutcome, DedupPolicy, RestoreOptions, Skipped, TypedWords,
 };
+use crate::shell::terminal::prompt::TerminalSettings;
 
 /// Exit codes of a shell for a command that it cannot run or find.
 const CANNOT_RUN: u8 = 126;
@@ -30,9 +31,10 @@ const LONGEST_REASON: usize = 60;
 
 /// Save the directory, run a command, and if it fails show what it changed and how to go back
 ///
-/// The command runs in the current directory, or in that of -C, with this terminal as its own. The
-/// exit code is that of the command: 127 if it is not found, 128 and its number for a signal. It is
-/// not run if no checkpoint can be made.
+/// The command runs in the current directory, or in that of -C, with this terminal as its own, and
+/// gets the signals that are sent to this process. The exit code is that of the command: 127 if it is
+/// not found, 128 and its number for a signal. It is not run if no checkpoint can be made, unless
+/// they are switched off.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RunArgs {
     /// If the command fails, restore the checkpoint: a terminal asks, --yes does it
@@ -62,6 +64,10 @@ pub struct RunAnswer {
 
 impl Command for RunArgs {
     type Answer = RunAnswer;
+    const TRAITS: Properties = Properties {
+        is_wrapper: true,
+        ..Properties::LONG
+    };
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RunAnswer>> {
         self.check_consent(context, cmd)?;
@@ -76,6 +82,7 @@ impl Command for RunArgs {
         if let Some(checkpoint) = made.checkpoint.as_ref().filter(|_| cmd.global.verbose) {
             cmd.printer.talk(&format!("saved {}\n", checkpoint.named()));
         }
+        let settings = TerminalSettings::now();
         let stdout = stdout_of_command(cmd.printer.json);
         let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
         let ended = children.in_our_place(&self.command, dir, stdout, || (), || ());
@@ -88,7 +95,8 @@ impl Command for RunArgs {
         let mut done = Done::new(answer, warnings);
         match ended {
             Ok(ended) => {
-                let error = self.after_command(context, cmd, ended, &mut done).err();
+                let error = self.after_command(context, cmd, ended, &settings, &mut done);
+                let error = error.err();
                 let code = u8::try_from(ended.code()).unwrap_or(exit_code::FAILED);
                 Ok(done.but(error).exit_if(true, code))
             }
@@ -179,6 +187,7 @@ impl RunArgs {
         context: &Context,
         cmd: &CommandContext<'_>,
         ended: CommandEnd,
+        settings: &TerminalSettings,
         done: &mut Done<RunAnswer>,
     ) -> Result<()> {
         let Some(checkpoint) = done.answer.checkpoint.clone() else {
@@ -214,6 +223,9 @@ impl RunArgs {
             return Ok(());
         }
         let restored = if self.restore_on_failure {
+            if !cmd.global.yes {
+                settings.set();
+            }
             restore(context, cmd, &checkpoint, done)
         } else {
             Err(Error::declined())

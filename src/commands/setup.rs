@@ -67,7 +67,7 @@ pub struct SetupOutcome {
 impl RunAnywhere for SetupArgs {
     fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let interrupt = Interrupt::default();
-        signals::install(&interrupt);
+        signals::install(&interrupt, false);
         let table = Agents::read()?;
         let places = self.places(cmd, &environment)?;
         let program = match &self.program {

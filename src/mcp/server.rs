@@ -61,7 +61,7 @@ const INSTRUCTIONS: &str = "When you are about to change, move or delete many fi
 /// The runtime cannot be started, or the protocol cannot go on.
 pub fn serve(front: Front) -> Result<u8> {
     let signals = Interrupt::default();
-    signals::install(&signals);
+    signals::install(&signals, false);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().build();
     let runtime = runtime.map_err(|why| Error::unexpected(format!("no runtime: {why}")))?;

@@ -68,8 +68,9 @@ impl Children<'_> {
     }
 
     /// Runs a program in our place: it has our stdin, stderr and process group, so that the terminal is
-    /// its own and sends it what is typed; TERM, HUP, USR1 and USR2 that are sent to us reach it, and if it
-    /// stops, so do we. A script without an interpreter is run by the shell, as everywhere. `meanwhile` runs beside it; `at_end` is called when it ends.
+    /// its own and sends it what is typed; signals that are sent to us reach it, and if it stops, so do
+    /// we. A script without an interpreter is run by the shell, as everywhere. `meanwhile` runs beside
+    /// it; `at_end` is called when it ends.
     ///
     /// # Errors
     /// It cannot be started.
@@ -91,14 +92,14 @@ impl Children<'_> {
         };
         let _hidden = progress::hide();
         let _shield = self.interrupt.shield();
-        let wake = Wake::new(true)?;
+        let mut wake = Wake::new(true)?;
         let mut child = match start(words) {
             Err(why) if is_script(&why) => start(&[&["/bin/sh".into()], words].concat())?,
             started => started?,
         };
         let status = thread::scope(|scope| {
             let waiting = scope.spawn(move || {
-                let status = attend(&mut child, &wake);
+                let status = attend(&mut child, &mut wake);
                 at_end();
                 status
             });
@@ -171,13 +172,13 @@ fn is_at_terminal() -> bool {
 }
 
 /// Waits for the end of a child that runs in our place.
-fn attend(child: &mut Child, wake: &Wake) -> std::io::Result<ExitStatus> {
+fn attend(child: &mut Child, wake: &mut Wake) -> std::io::Result<ExitStatus> {
     let may_stop = is_at_terminal();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        for signal in wake.for_child() {
+        for signal in wake.for_child(child.id()) {
             // One of another user, such as that of sudo, cannot be reached.
             let _ = pass_on(child, signal);
         }

@@ -21,6 +21,8 @@ pub struct Properties {
     pub contract: Option<ContractForm>,
     /// What is true after a signal, unless nothing was changed.
     pub left_by_a_signal: Option<&'static str>,
+    /// Whether another program runs in its place, for which signals that are ignored stay so.
+    pub is_wrapper: bool,
 }
 
 impl Properties {
@@ -31,6 +33,7 @@ impl Properties {
         failure_code: exit_code::FAILED,
         contract: None,
         left_by_a_signal: None,
+        is_wrapper: false,
     };
     /// Of a command whose time depends on the size of the directory or store, or on the lock.
     pub const LONG: Self = Self {

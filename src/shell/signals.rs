@@ -9,8 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 #[cfg(unix)]
 use std::sync::Arc;
-#[cfg(unix)]
-use std::sync::atomic::AtomicBool;
+#[cfg(not(unix))]
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -19,24 +18,31 @@ use signal_hook::consts::{
     SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXFSZ,
 };
 #[cfg(unix)]
-use signal_hook::{SigId, flag, low_level};
+use signal_hook::iterator::{backend::SignalDelivery, exfiltrator::WithOrigin};
+#[cfg(unix)]
+use signal_hook::low_level::siginfo::Origin;
+#[cfg(unix)]
+use signal_hook::{flag, low_level};
 
 use crate::base::Interrupt;
 #[cfg(unix)]
 use crate::base::read_regular;
 
 /// Installs handlers for the signals that end a program. Under `nohup`, HUP stays ignored, for
-/// children too.
+/// children too; with `keep_ignored` each signal does, as in the background of a script.
 #[cfg(unix)]
-pub fn install(interrupt: &Interrupt) {
+pub fn install(interrupt: &Interrupt, keep_ignored: bool) {
     let is_ignored = ignored();
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize);
     if limit.current.is_some() && !is_ignored(&SIGXFSZ) {
         // A write beyond the limit then fails as one on a full disk does.
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
-    let hangup = Some(SIGHUP).filter(|signal| !is_ignored(signal));
-    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+    let is_caught = |signal: &i32| {
+        let may_stay = keep_ignored || *signal == SIGHUP;
+        !may_stay || !is_ignored(signal)
+    };
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(is_caught) {
         let number = usize::try_from(signal).unwrap_or_default();
         // If a handler cannot be installed, the default stays; the journal covers restores.
         let _ = flag::register_conditional_default(signal, Arc::clone(interrupt.unshielded()));
@@ -60,7 +66,7 @@ pub fn on_stop(_: &Interrupt, then: impl FnOnce() + Send + 'static) -> std::io::
     Ok(())
 }
 
-/// Asks a process to stop.
+/// Asks a process to end; one that was stopped goes on for it.
 ///
 /// # Errors
 /// There is no such process, or it is another user's.
@@ -69,7 +75,8 @@ pub fn ask_to_stop(process: i32) -> std::io::Result<()> {
     use rustix::process::kill_process;
     let process =
         rustix::process::Pid::from_raw(process).ok_or(std::io::ErrorKind::InvalidInput)?;
-    Ok(kill_process(process, rustix::process::Signal::TERM)?)
+    kill_process(process, rustix::process::Signal::TERM)?;
+    Ok(kill_process(process, rustix::process::Signal::CONT)?)
 }
 
 /// Returns what tells whether this process ignores a signal.
@@ -85,59 +92,40 @@ fn ignored() -> impl Fn(&i32) -> bool {
 
 /// Wakes a wait for children, when one of them ends or stops.
 #[cfg(unix)]
-pub struct Wake {
-    pipe: UnixStream,
-    actions: Vec<SigId>,
-    /// Signals for the child alone, and whether each came.
-    for_child: Vec<(i32, Arc<AtomicBool>)>,
-}
+pub struct Wake(SignalDelivery<UnixStream, WithOrigin>);
 
 #[cfg(unix)]
 impl Wake {
-    /// To be made before the child. If it runs in our place, signals are for it: what only ends a program
-    /// is passed on, and what the terminal sends to both is not obeyed here.
+    /// To be made before the child. If it runs in our place, signals are for it.
     pub fn new(is_in_place: bool) -> std::io::Result<Self> {
         let (pipe, end) = UnixStream::pair()?;
-        let mut wake = Self {
-            pipe,
-            actions: Vec::new(),
-            for_child: Vec::new(),
-        };
         let is_ignored = is_in_place.then(ignored);
         let is_caught = |signal: &i32| is_ignored.as_ref().is_some_and(|is_so| !is_so(signal));
-        let signals = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT].into_iter();
-        for signal in signals.filter(is_caught) {
-            let came = Arc::default();
-            let is_noted = flag::register(signal, Arc::clone(&came))?;
-            let wakes = low_level::pipe::register(signal, end.try_clone()?)?;
-            wake.actions.extend([is_noted, wakes]);
-            if signal != SIGQUIT {
-                wake.for_child.push((signal, came));
-            }
-        }
-        wake.actions.push(low_level::pipe::register(SIGCHLD, end)?);
-        Ok(wake)
+        let signals = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUIT].into_iter();
+        let signals = signals.filter(is_caught).chain([SIGCHLD]);
+        SignalDelivery::with_pipe(pipe, end, WithOrigin::default(), signals).map(Self)
     }
 
-    /// Returns the signals that came for the child since the last call.
-    pub fn for_child(&self) -> impl Iterator<Item = i32> {
-        let came = self.for_child.iter();
-        came.filter_map(|(signal, came)| came.swap(false, Ordering::SeqCst).then_some(*signal))
+    /// Returns the signals that came for the child since the last call. What Ctrl-C and Ctrl-\ send
+    /// reaches it from the terminal; what it sends itself is not for it.
+    pub fn for_child(&mut self, child: u32) -> impl Iterator<Item = i32> {
+        self.0.pending().filter_map(
+            move |Origin {
+                      signal, process, ..
+                  }| {
+                let sender = process.and_then(|sender| u32::try_from(sender.pid).ok());
+                let is_typed = [SIGINT, SIGQUIT].contains(&signal) && sender.is_none();
+                let is_meant = signal != SIGCHLD && !is_typed && sender != Some(child);
+                is_meant.then_some(signal)
+            },
+        )
     }
 
     /// Waits for a signal, no longer than the limit.
     pub fn wait(&self, limit: Duration) {
-        let _ = self.pipe.set_read_timeout(Some(limit));
-        let _ = (&self.pipe).read(&mut [0; 64]);
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Wake {
-    fn drop(&mut self) {
-        for action in self.actions.drain(..) {
-            low_level::unregister(action);
-        }
+        let mut pipe = self.0.get_read();
+        let _ = pipe.set_read_timeout(Some(limit));
+        let _ = pipe.read(&mut [0; 64]);
     }
 }
 
@@ -154,7 +142,7 @@ impl Wake {
         Ok(Self)
     }
 
-    pub fn for_child(&self) -> impl Iterator<Item = i32> {
+    pub fn for_child(&mut self, _: u32) -> impl Iterator<Item = i32> {
         std::iter::empty()
     }
 
@@ -175,7 +163,7 @@ const INTERRUPT: i32 = 2;
 
 /// Installs a handler for Ctrl-C, Ctrl-Break and the end of the console or of the session.
 #[cfg(not(unix))]
-pub fn install(interrupt: &Interrupt) {
+pub fn install(interrupt: &Interrupt, _: bool) {
     let interrupt = interrupt.clone();
     // If it cannot be installed, the default stays; the journal covers restores.
     let _ = ctrlc::set_handler(move || {

@@ -79,7 +79,7 @@ pub fn serve(
     tell: &dyn Fn(&str, &Path),
 ) -> Result<u8> {
     let signals = Interrupt::default();
-    signals::install(&signals);
+    signals::install(&signals, false);
     let _shield = signals.shield();
     browser::sweep();
     let mut runtime = tokio::runtime::Builder::new_current_thread();

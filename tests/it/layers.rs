@@ -53,7 +53,7 @@ open: shell/browser
 ratatui: shell/terminal/picker
 rmcp: mcp/
 rusqlite: worktree/sqlite
-rustix: shell/child shell/environment shell/signals worktree/sys/unix store/lock store/files/atomic_file store/lifecycle/ownership base/read_regular
+rustix: shell/child shell/environment shell/signals shell/terminal/prompt worktree/sys/unix store/lock store/files/atomic_file store/lifecycle/ownership base/read_regular
 schemars: base/json model/json workflow/
 serde: agent/ base/time/json mcp/ config error/failure base/json model/json ui/front workflow/
 serde_json: agent/ base/json mcp/ model/state/state_document cli/schema error/failure ui/ workflow/ answer/

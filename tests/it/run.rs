@@ -32,25 +32,48 @@ fn signalled(sandbox: &Sandbox, wrapper: &[&str], signal: os::Signal, line: &str
 #[test]
 fn a_signal_to_the_program_reaches_the_command() {
     let sandbox = project();
-    let line = "trap 'echo heard; exit 7' TERM; touch began; while :; do sleep 0.1; done";
-    let run = signalled(&sandbox, &[], os::Signal::Terminate, line).code(7);
-    assert_eq!(run.stdout, "heard\n");
-    run.stderr_has("sh failed with exit 7; since ");
-    sandbox.remove("began");
-    let line = "touch began; exec sleep 60";
-    let run = signalled(&sandbox, &[], os::Signal::Terminate, line).code(143);
-    run.stderr_has("sh failed with signal 15; since ");
+    for (signal, name, number) in [
+        (os::Signal::Terminate, "TERM", 15),
+        (os::Signal::Interrupt, "INT", 2),
+    ] {
+        let line =
+            format!("trap 'echo heard; exit 7' {name}; touch began; while :; do sleep 0.1; done");
+        let run = signalled(&sandbox, &[], signal, &line).code(7);
+        assert_eq!(run.stdout, "heard\n");
+        run.stderr_has("sh failed with exit 7; since ");
+        sandbox.remove("began");
+        let run = signalled(&sandbox, &[], signal, "touch began; exec sleep 60");
+        let run = run.code(128 + number);
+        run.stderr_has(&format!("sh failed with signal {number}; since "));
+        sandbox.remove("began");
+    }
+}
+
+#[test]
+fn what_the_command_sends_does_not_come_back() {
+    let sandbox = project();
+    let line = "echo 0 >heard; trap 'echo $(($(cat heard)+1)) >heard' INT; kill -INT $PPID; sleep 1; cat heard";
+    let run = sandbox.run(&["run", "--", "sh", "-c", line]).success();
+    assert_eq!(run.stdout, "0\n");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_hangup_that_is_ignored_from_the_start_stays_so() {
+fn signals_that_are_ignored_from_the_start_stay_so() {
     let sandbox = project();
     let line = "touch began; grep SigIgn /proc/self/status; sleep 1";
-    let ignoring = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"];
-    let run = signalled(&sandbox, &ignoring, os::Signal::HangUp, line).success();
-    let is_odd = |digit: char| digit.to_digit(16).is_some_and(|digit| digit % 2 == 1);
-    assert!(run.stdout.trim().ends_with(is_odd), "{run}");
+    let ignoring = ["/bin/sh", "-c", "trap '' HUP INT TERM; exec \"$@\"", "sh"];
+    for signal in [
+        os::Signal::HangUp,
+        os::Signal::Interrupt,
+        os::Signal::Terminate,
+    ] {
+        let run = signalled(&sandbox, &ignoring, signal, line).success();
+        let (_, bits) = run.stdout.trim().split_once('\t').expect("a list");
+        let bits = u64::from_str_radix(bits, 16).expect("bits");
+        assert_eq!(bits & 0x4003, 0x4003, "{run}");
+        sandbox.remove("began");
+    }
 }
 
 /// Runs a line at a terminal, with what is typed by a shell; `shows TEXT` waits until that was shown.
@@ -157,4 +180,21 @@ fn a_script_without_an_interpreter_is_run_by_the_shell() {
     sandbox.write("s.sh", "echo hi\nexit 3\n");
     os::set_mode(&sandbox.path("s.sh"), 0o755).expect("a mode");
     sandbox.fails(3, "run -- ./s.sh").stdout_has("hi");
+}
+
+#[test]
+fn what_a_program_leaves_of_the_terminal_is_no_answer() {
+    let sandbox = project();
+    let typing = r"shows '[y/N]'; printf 'y\r'; shows ended";
+    let line = "$checkpoint run --restore-on-failure -- sh -c 'stty raw -echo; echo 2 > a; exit 3'; echo e''nded $?";
+    let shown = given!(typed(&sandbox, typing, line)).join("\n");
+    assert!(shown.contains("modified a"), "{shown}");
+    assert_eq!(sandbox.read("a"), "1\n");
+    let typing = r"shows beg''an; printf 'y\n'; sleep 0.2; touch done; shows '[y/N]'; sleep 0.2; printf 'n\n'; shows ended";
+    let script = "echo beg''an; while [ ! -e done ]; do sleep 0.1; done; echo 2 > a; exit 3";
+    sandbox.write("waits.sh", script);
+    let line = "$checkpoint run --restore-on-failure -- sh waits.sh; echo e''nded $?";
+    let shown = given!(typed(&sandbox, typing, line)).join("\n");
+    assert!(shown.contains("to go back"), "{shown}");
+    assert_eq!(sandbox.read("a"), "2\n");
 }

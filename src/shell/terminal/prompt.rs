@@ -85,3 +85,31 @@ fn answer(interrupt: &Interrupt) -> Result<String> {
         }
     }
 }
+
+/// How the terminal is set, which a program that fails may leave otherwise.
+#[derive(Debug)]
+pub struct TerminalSettings(#[cfg(unix)] Option<rustix::termios::Termios>);
+
+impl TerminalSettings {
+    #[cfg(unix)]
+    pub fn now() -> Self {
+        Self(rustix::termios::tcgetattr(std::io::stdin()).ok())
+    }
+
+    /// Sets it so again, and forgets what was typed meanwhile. The caller is in the foreground.
+    #[cfg(unix)]
+    pub fn set(&self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        if let Some(settings) = &self.0 {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, settings);
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub fn now() -> Self {
+        Self()
+    }
+
+    #[cfg(not(unix))]
+    pub fn set(&self) {}
+}

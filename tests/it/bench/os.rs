@@ -17,6 +17,7 @@ pub enum Signal {
     Interrupt,
     Terminate,
     Kill,
+    Stop,
     Continue,
     HangUp,
 }
@@ -123,6 +124,7 @@ mod unix {
             Signal::Interrupt => process::Signal::INT,
             Signal::Terminate => process::Signal::TERM,
             Signal::Kill => process::Signal::KILL,
+            Signal::Stop => process::Signal::STOP,
             Signal::Continue => process::Signal::CONT,
             Signal::HangUp => process::Signal::HUP,
         };
