@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::answer::words::{count_files, eviction_lines};
+use crate::answer::words::{count_files, eviction_lines, message};
 use crate::base::Malformed;
+use crate::base::shell_word::shell_word;
 use crate::base::time::parse_span;
 use crate::commands::prelude::*;
 use crate::commands::run::{cannot_start, stdout_of_command};
@@ -16,7 +17,7 @@ use crate::ops::create::command::tidy;
 use crate::ops::create::watched::{self, WatchedRoot, watcher};
 use crate::ops::{CreateOutcome, Place, Skipped};
 use crate::shell::file_events::FileEvents;
-use crate::shell::{command_context, signals};
+use crate::shell::{command_context, environment, signals};
 
 /// Make checkpoints by itself, whenever the directory has been still for a moment
 ///
@@ -35,7 +36,7 @@ pub struct WatchArgs {
     /// Time after which it looks without a hint of a change
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "15m")]
     pub every: Duration,
-    /// End the watcher of this directory
+    /// End the watcher of this directory; one with a command ends with that
     #[arg(long, conflicts_with = "command")]
     pub stop: bool,
     /// Command and its arguments, after --
@@ -45,10 +46,13 @@ pub struct WatchArgs {
 
 fn span(typed: &str) -> std::result::Result<Duration, Malformed> {
     let span = parse_span(typed).and_then(|ms| u64::try_from(ms).ok());
-    let span = span.filter(|ms| *ms > 0);
-    let span = span.ok_or("write a duration such as 10s, 5m or 2h")?;
-    Ok(Duration::from_millis(span))
+    let span = span.map(Duration::from_millis);
+    let span = span.filter(|span| !span.is_zero() && *span <= LONGEST);
+    Ok(span.ok_or("write a duration such as 10s, 5m or 2h, of at most a year")?)
 }
+
+/// No time that is asked for is longer.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// What a watcher did.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -59,11 +63,19 @@ pub struct WatchOutcome {
     pub latest: CheckpointRef,
     /// The watcher that was ended with `--stop`; else null.
     pub stopped: Option<String>,
+    /// Why the last look beside a command saved nothing; else null.
+    pub failed: Option<String>,
 }
 
 impl Command for WatchArgs {
     type Answer = WatchOutcome;
-    const TRAITS: Properties = Properties::USUAL;
+
+    fn properties(&self) -> Properties {
+        Properties {
+            is_wrapper: !self.command.is_empty(),
+            ..Properties::USUAL
+        }
+    }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<WatchOutcome>> {
         if self.stop {
@@ -96,10 +108,16 @@ impl Command for WatchArgs {
             failed = watch.go(&happenings);
             None
         };
-        drop(watch.root);
-        let code = ended.map(|ended| u8::try_from(ended.code()).unwrap_or(exit_code::FAILED));
-        let done = Done::new(watch.outcome, Vec::new()).but(failed);
-        Ok(done.exit_if(code.is_some(), code.unwrap_or_default()))
+        if let (Some(error), true) = (&failed, ended.is_some()) {
+            watch.complain(error);
+            watch.outcome.failed = Some(message(error, &cmd.printer.place));
+        }
+        let done = Done::new(watch.outcome, watch.warnings);
+        let Some(ended) = ended else {
+            return Ok(done.but(failed));
+        };
+        let code = u8::try_from(ended.code()).unwrap_or(exit_code::FAILED);
+        Ok(done.exit_if(true, code))
     }
 }
 
@@ -122,6 +140,10 @@ fn stop(context: &Context) -> Result<Done<WatchOutcome>> {
         let none = Error::new(Code::NO_WATCHER, "no process watches this directory");
         return Err(none.advise("'checkpoint watch' begins"));
     };
+    if watched::has_command(&name) {
+        let what = format!("{name} goes on for as long as its command runs");
+        return Err(Error::new(Code::WATCHED, what).advise("end that command"));
+    }
     let number = name.split(' ').nth(1).and_then(|word| word.parse().ok());
     let asked = signals::ask_to_stop(number.unwrap_or_default());
     asked.map_err(|why| Error::unexpected(format!("{name} cannot be asked to stop: {why}")))?;
@@ -176,6 +198,8 @@ struct Watch<'w> {
     /// What failed since the last look that did not.
     failed: HashSet<&'static str>,
     outcome: WatchOutcome,
+    /// Those that the answer has.
+    warnings: Vec<Warning>,
 }
 
 impl<'w> Watch<'w> {
@@ -187,8 +211,13 @@ impl<'w> Watch<'w> {
     ) -> Self {
         let now = Instant::now();
         let dir = context.root.path().to_path_buf();
+        let mut name = context.holder.clone();
+        if let Some(program) = args.command.first() {
+            let program = shell_word(program.as_encoded_bytes());
+            name = environment::holder(&format!("watch -- {program}"));
+        }
         let mut watch = Self {
-            root: WatchedRoot::of(context),
+            root: WatchedRoot::of(context, name),
             tell,
             is_behind: !args.command.is_empty() || cmd.printer.json,
             args,
@@ -205,6 +234,7 @@ impl<'w> Watch<'w> {
             said: HashSet::new(),
             failed: HashSet::new(),
             outcome: WatchOutcome::default(),
+            warnings: Vec::new(),
         };
         watch.await_events();
         watch
@@ -233,8 +263,7 @@ impl<'w> Watch<'w> {
     /// Looks whenever it is due, until it is asked to stop; then looks once more. Returns why that
     /// failed.
     fn go(&mut self, happenings: &Receiver<Happening>) -> Option<Error> {
-        let root = escape_path(self.context.root.path());
-        self.say(&format!("watching {root}; Ctrl-C ends this\n"));
+        self.begin();
         loop {
             let pause = self.due().saturating_duration_since(Instant::now());
             match happenings.recv_timeout(pause.min(BETWEEN_CHECKS)) {
@@ -284,9 +313,10 @@ impl<'w> Watch<'w> {
         self.looked = Instant::now();
         self.next = self.looked + (self.looked - begun) * PAUSE_FACTOR;
         match made {
-            Ok(outcome) => {
+            Ok(mut outcome) => {
                 self.failed.clear();
-                self.answer(&outcome);
+                self.begin();
+                self.answer(&mut outcome);
                 self.follow(outcome);
                 None
             }
@@ -312,6 +342,13 @@ impl<'w> Watch<'w> {
             interrupt: self.context.interrupt.clone(),
             ..opened
         };
+        if context.root.path() != self.context.root.path() {
+            let what = format!(
+                "nothing is watched: {} leads elsewhere now",
+                escape_path(&self.place.dir)
+            );
+            return Err(Error::new(Code::NOT_RECORDED, what));
+        }
         let mut outcome = watched::create_if_changed(&context)?;
         let missing = match outcome.skipped {
             Some(Skipped::Disabled) => "nothing is watched: CHECKPOINT_DISABLE is set",
@@ -329,12 +366,25 @@ impl<'w> Watch<'w> {
         Ok(outcome)
     }
 
+    /// Says once that it watches.
+    fn begin(&mut self) {
+        if self.said.insert("watching".to_owned()) {
+            let root = escape_path(self.context.root.path());
+            self.say(&format!("watching {root}; Ctrl-C ends this\n"));
+        }
+    }
+
     /// Says what was made.
-    fn answer(&mut self, outcome: &CreateOutcome) {
-        for warning in &outcome.warnings {
-            if !matches!(warning, Warning::Dedup { .. }) && self.said.insert(format!("{warning:?}"))
-            {
-                self.cmd.printer.warning(warning);
+    fn answer(&mut self, outcome: &mut CreateOutcome) {
+        for warning in std::mem::take(&mut outcome.warnings) {
+            let is_new = self.said.insert(format!("{warning:?}"));
+            if matches!(warning, Warning::Dedup { .. }) || !is_new {
+                continue;
+            }
+            if self.cmd.printer.json {
+                self.warnings.push(warning);
+            } else {
+                self.cmd.printer.warning(&warning);
             }
         }
         let made = outcome.checkpoint.as_ref();

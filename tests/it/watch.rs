@@ -65,7 +65,13 @@ impl Watcher {
         );
     }
 
+    /// Returns its exit code; there is no way to ask a process to end on Windows.
     fn end(self, sandbox: &Sandbox) -> i32 {
+        if cfg!(windows) {
+            os::kill(self.child.id());
+            let _ = Run::ended("watch".to_owned(), self.child);
+            return 0;
+        }
         let _ = sandbox.run(&["watch", "--stop"]);
         Run::ended("watch".to_owned(), self.child).code
     }
@@ -162,6 +168,7 @@ fn where_the_watches_run_out_it_looks_from_time_to_time() {
     (0..cases(2)).for_each(|seed| story(seed, &wrapper, &["--every", "500ms"]));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_kill_leaves_nothing_half_and_the_next_watcher_goes_on() {
     let sandbox = Sandbox::new();
@@ -209,6 +216,7 @@ fn what_is_recorded_or_restored_already_gets_no_second_checkpoint_and_a_hold_hol
     assert_eq!((count(), watcher.end(&sandbox)), (Some(4), 0));
 }
 
+#[cfg(unix)]
 #[test]
 fn another_directory_at_its_path_and_a_new_store_are_watched_too() {
     let sandbox = Sandbox::bare();
@@ -240,6 +248,26 @@ fn another_directory_at_its_path_and_a_new_store_are_watched_too() {
     assert_eq!(watcher.end(&sandbox), 137);
 }
 
+#[cfg(unix)]
+#[test]
+fn where_a_link_at_its_path_leads_is_not_watched() {
+    let sandbox = Sandbox::bare();
+    sandbox.real_clock().write("a", "1");
+    let watcher = Watcher::start(&sandbox, &[], &["--every", "500ms"]);
+    let [aside, other] = ["aside", "other"].map(|name| sandbox.top().join(name));
+    std::fs::rename(sandbox.root(), &aside).expect("it is moved");
+    std::fs::create_dir(&other).expect("a new one");
+    os::symlink(&other, sandbox.root()).expect("a link");
+    std::thread::sleep(Duration::from_secs(3));
+    let listed = sandbox.run_in(&other, &["list"]);
+    listed.stderr_has("no checkpoints for ");
+    std::fs::remove_file(sandbox.root()).expect("it is removed");
+    std::fs::rename(&aside, sandbox.root()).expect("it is moved back");
+    sandbox.write("a", "2");
+    Watcher::assert_held(&sandbox, &[]);
+    assert_eq!(watcher.end(&sandbox), 0);
+}
+
 #[test]
 fn a_log_that_is_ignored_and_never_still_keeps_no_change_from_its_checkpoint() {
     let sandbox = Sandbox::new();
@@ -265,6 +293,7 @@ fn a_log_that_is_ignored_and_never_still_keeps_no_change_from_its_checkpoint() {
 }
 
 /// A look at the lock holds it for a moment.
+#[cfg(unix)]
 #[test]
 fn who_looks_at_a_directory_keeps_no_watcher_from_it() {
     let sandbox = Sandbox::new();
@@ -279,6 +308,7 @@ fn who_looks_at_a_directory_keeps_no_watcher_from_it() {
     sandbox.ok("watch -- true");
 }
 
+#[cfg(unix)]
 #[test]
 fn who_ends_a_watcher_is_told_what_it_could_not_save() {
     let sandbox = Sandbox::new();
@@ -289,4 +319,22 @@ fn who_ends_a_watcher_is_told_what_it_could_not_save() {
     let run = sandbox.fails(4, "watch --stop");
     assert!(run.stderr.contains("deploy"), "{run}");
     assert_eq!(watcher.end(&sandbox), 4);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_that_was_stopped_can_be_ended_and_one_with_a_command_ends_with_that() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "1");
+    let watcher = Watcher::start(&sandbox, &[], &[]);
+    os::signal(watcher.child.id(), os::Signal::Stop);
+    assert_eq!(watcher.end(&sandbox), 0);
+    let line = "while [ ! -e done ]; do sleep 0.1; done; exit 5";
+    let watcher = Watcher::start(&sandbox, &[], &["--", "sh", "-c", line]);
+    let run = sandbox.fails(4, "watch --stop");
+    run.stderr_has("goes on for as long as its command runs");
+    let run = sandbox.fails(4, "watch");
+    run.stderr_has("(checkpoint watch -- sh); that ends with its command");
+    sandbox.write("done", "");
+    assert_eq!(Run::ended("watch".to_owned(), watcher.child).code, 5);
 }

@@ -18,12 +18,15 @@ pub struct WatchedRoot {
     /// `None` where there is no store yet.
     lock: Option<LockGuard>,
     identity: Option<(u64, u64)>,
+    /// How others name this process.
+    name: String,
 }
 
 impl WatchedRoot {
-    pub fn of(context: &Context) -> Self {
+    pub fn of(context: &Context, name: String) -> Self {
         Self {
             lock: None,
+            name,
             identity: root::identity(context.root.path()),
         }
     }
@@ -43,12 +46,16 @@ impl WatchedRoot {
         let Some(path) = path else {
             return Ok(());
         };
-        self.lock = match lock::acquire(&path, LOOKED_AT, Some(&context.holder)) {
+        self.lock = match lock::acquire(&path, LOOKED_AT, Some(&self.name)) {
             Err(busy) if busy.code == Code::BUSY => {
                 let other = lock::holder(&path).unwrap_or_default();
                 let what = format!("this directory is watched already, by {other}");
                 let watched = Error::new(Code::WATCHED, what);
-                return Err(watched.advise("'checkpoint watch --stop' ends that"));
+                return Err(watched.advise(if has_command(&other) {
+                    "that ends with its command"
+                } else {
+                    "'checkpoint watch --stop' ends that"
+                }));
             }
             lock => Some(lock?),
         };
@@ -66,6 +73,11 @@ impl WatchedRoot {
 /// Returns the name of the process that watches the root of a store.
 pub fn watcher(store: &Store) -> Option<String> {
     lock::holder(&store.layout().watcher())
+}
+
+/// Whether a watcher goes on for as long as a command runs.
+pub fn has_command(watcher: &str) -> bool {
+    watcher.contains(" (checkpoint watch -- ")
 }
 
 /// Makes a checkpoint, unless the directory is as it was last recorded or restored.
