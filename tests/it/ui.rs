@@ -34,10 +34,11 @@ fn page() -> (Sandbox, PageClient) {
     (sandbox, client)
 }
 
-/// Two checkpoints, of which each has another line in all files.
-fn two_states(files: usize, lines: usize) -> Sandbox {
+/// Two checkpoints of files that differ in every line; `width` is in bytes.
+fn two_states(files: usize, lines: usize, width: usize) -> Sandbox {
     let sandbox = Sandbox::new();
-    for (reason, line) in [("first", "one\n"), ("second", "two\n")] {
+    for (reason, letter) in [("first", "1"), ("second", "2")] {
+        let line = format!("{}\n", letter.repeat(width - 1));
         for i in 0..files {
             sandbox.write(format!("{}/{i}", i % 40), line.repeat(lines));
         }
@@ -547,7 +548,7 @@ fn peak(client: &PageClient) -> u64 {
 
 #[test]
 fn what_only_reads_takes_no_memory_of_the_server() {
-    let sandbox = two_states(4000, 1);
+    let sandbox = two_states(4000, 1, 4);
     let client = PageClient::start(&sandbox, &[]);
     assert_eq!(client.cmd("list").status, 200);
     let before = peak(&client);
@@ -576,7 +577,7 @@ fn children(pid: u32) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_reads_shows_no_words_and_ends_with_the_server() {
-    let sandbox = two_states(2000, 2000);
+    let sandbox = two_states(2000, 2000, 4);
     let client = PageClient::start(&sandbox, &[]);
     let _unread = unread(&client, 1, "POST /api/run", &LONG_DIFF);
     let started = Instant::now();
@@ -611,7 +612,7 @@ fn sockets(pid: u32) -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
-    let sandbox = two_states(1, 2 << 20);
+    let sandbox = two_states(1, 1 << 16, 64);
     let client = PageClient::start(&sandbox, &[]);
     let before = sockets(client.pid());
     let _unread = unread(&client, 2, "POST /api/run", &LONG_DIFF);
@@ -624,7 +625,7 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
 #[cfg(target_os = "linux")]
 #[test]
 fn clients_that_take_no_answer_keep_nobody_out_and_fill_no_memory() {
-    let sandbox = two_states(1, 1 << 20);
+    let sandbox = two_states(1, 1 << 16, 64);
     let client = PageClient::start(&sandbox, &[]);
     let unread = unread(&client, 12, "POST /api/run", &LONG_DIFF);
     assert_eq!(client.cmd("list").status, 200);
