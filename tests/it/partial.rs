@@ -12,6 +12,10 @@ const ORDINARY: [&str; 3] = [
 
 /// The wrapper under which permission bits count, or `None` with a printed line.
 pub fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
+    if cfg!(windows) {
+        skipped("needs bits of permission");
+        return None;
+    }
     if !crate::bench::os::is_root() {
         return Some(&[]);
     }

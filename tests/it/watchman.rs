@@ -9,7 +9,7 @@ use checkpoint::store::small_files::stat_cache::{self, CacheHead};
 
 use crate::bench::git::Git;
 use crate::bench::sample::Draw;
-use crate::bench::{Sandbox, cases, given, limit, skipped};
+use crate::bench::{Sandbox, cases, given, limit, os, skipped};
 
 /// Edits before each of which one checkpoint is made by the monitor, and one by a full scan.
 const EDITS: usize = 60;
@@ -245,13 +245,17 @@ fn a_server_that_was_given_other_settings_is_not_relied_on() {
     watched.server("shutdown-server");
     let settings = sandbox.top().join("settings.json");
     fs::write(&settings, r#"{"ignore_dirs": ["d0"]}"#).unwrap();
-    let mut command = Command::new("watchman");
-    command
-        .arg("get-sockname")
-        .env_clear()
-        .env("TMPDIR", sandbox.top())
-        .env("WATCHMAN_CONFIG_FILE", &settings);
-    assert!(limit::output(&mut command).unwrap().status.success());
+    // The former server may still be about to end.
+    let starts = || {
+        let mut command = Command::new("watchman");
+        command
+            .arg("get-sockname")
+            .env_clear()
+            .env("TMPDIR", sandbox.top())
+            .env("WATCHMAN_CONFIG_FILE", &settings);
+        limit::output(&mut command).unwrap().status.success()
+    };
+    assert!(os::wait(&starts), "it does not start");
     plant(sandbox);
     let said = sandbox.run(&["create", "-r", "first"]).stderr;
     assert!(said.contains("WATCHMAN_CONFIG_FILE"), "{said}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use checkpoint::store::repository::Store;
 
-use crate::bench::{Run, Sandbox, fixtures, given, os, place, skipped};
+use crate::bench::{Run, Sandbox, given, os, place, skipped};
 
 /// What lets another program read, write and delete while a file is open.
 const SHARE_READ: u32 = 1;
@@ -167,21 +167,11 @@ fn an_open_file_is_replaced_if_its_program_lets_it_be_deleted_else_nothing_chang
 }
 
 #[test]
-fn the_key_is_that_of_the_usual_path_and_a_store_at_the_verbatim_one_moves_there() {
+fn the_key_is_that_of_the_usual_path() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
-    let store = sandbox.store();
-    let key = place::key(sandbox.root());
+    let (store, key) = (sandbox.store(), place::key(sandbox.root()));
     assert!(key.starts_with("C--") && store.components().any(|part| part.as_os_str() == &*key));
-    let old_root = verbatim(sandbox.root());
-    let old = place::store(&sandbox.base(), &old_root);
-    fs::create_dir_all(old.parent().expect("a folder")).expect("it can be made");
-    fs::rename(&store, &old).expect("it can be moved");
-    let read = fs::read_to_string(old.join("checkpoint/description"));
-    let text = read.expect("a description");
-    fixtures::write_description(&old, &text.replace("root C%3A", "root %5C%5C%3F%5CC%3A"));
-    assert_eq!(sandbox.listed().len(), 1);
-    assert!(store.is_dir() && !old.exists());
     let run = sandbox.write("a", "2").ok("create -r second");
     assert!(!run.stderr.contains(r"\\?\"), "{run}");
     assert_eq!(sandbox.listed().len(), 2);

@@ -36,7 +36,12 @@ fn documents(sandbox: &Sandbox) -> Documents {
     let named = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("it can be read");
         let name = path.strip_prefix(sandbox.root()).expect("it is below");
-        (name.display().to_string(), text)
+        (
+            name.display()
+                .to_string()
+                .replace(std::path::MAIN_SEPARATOR, "/"),
+            text,
+        )
     };
     present
         .flat_map(|folder| files_below(folder))

@@ -51,11 +51,8 @@ impl Description {
             <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone())
                 .into(),
         );
-        // Version 0.1 wrote the verbatim spelling.
         #[cfg(not(unix))]
-        return String::from_utf8(self.root.clone())
-            .ok()
-            .map(|root| crate::base::windows::verbatim::usual_path(root.into()));
+        return String::from_utf8(self.root.clone()).ok().map(PathBuf::from);
     }
 
     /// Reads the description of a store; `None` if it is missing or invalid.

@@ -335,6 +335,7 @@ fn files_that_change_in_an_unchanged_directory_are_judged_as_in_a_first_scan() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn of_ten_thousand_levels_those_are_listed_that_git_takes() {
     const LEVELS: usize = 10_000;
