@@ -67,7 +67,7 @@ fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
 /// Different names made of the pieces.
 fn names() -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = PIECES.split(|byte| *byte == 0).collect();
-    let count = if is_full() { 500 } else { 150 };
+    let count = if is_full() { 500 } else { 80 };
     let mut draw = Draw::new();
     let mut some = |most: usize| {
         let count = draw.below(most);
