@@ -197,7 +197,7 @@ fn term_and_hangup_are_heeded_as_ctrl_c_is() {
     let commands: [fn(&Story) -> Vec<&str>; 2] = [create, restore];
     // Under nohup, a hangup is for none.
     let signals = [("TERM", 143), ("HUP", 129)].into_iter();
-    for (signal, code) in signals.filter(|(_, code)| *code == 143 || !os::ignores_hangup()) {
+    for (signal, code) in signals.filter(|(_, code)| *code == 143 || !os::ignores(1)) {
         for command in commands {
             let story = story(false);
             let (sandbox, args) = (&story.sandbox, command(&story));

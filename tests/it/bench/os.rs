@@ -72,12 +72,19 @@ pub fn kill(pid: u32) {
     signal(pid, Signal::Kill);
 }
 
-/// Whether this process, and so what it starts, ignores a hangup.
-pub fn ignores_hangup() -> bool {
+/// Whether this process, and so what it starts, ignores a signal of this number; a line is printed
+/// then.
+pub fn ignores(number: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let last = ignored.and_then(|mask| mask.trim().chars().last()?.to_digit(16));
-    last.is_some_and(|digit| digit % 2 == 1)
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let is_so = ignored.is_some_and(|mask| mask >> (number - 1) & 1 == 1);
+    if is_so {
+        super::skipped(&format!(
+            "signal {number} is ignored here, as in the background of a script"
+        ));
+    }
+    is_so
 }
 
 /// Waits for something that happens within seconds; returns whether it did.

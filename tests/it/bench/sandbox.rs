@@ -462,15 +462,13 @@ fn copied() -> PathBuf {
     if of(&copy).is_ok_and(|found| found == wanted) {
         return os::canonical(&copy);
     }
-    // Another run of tests may be at it too.
-    let new = tempfile::Builder::new().tempfile_in(dir);
-    let new = new
-        .expect("a file beside the built program")
-        .into_temp_path();
-    fs::copy(&built, &new).expect("a copy of the built program");
-    let file = fs::File::open(&new).expect("the copy");
-    file.set_modified(wanted.1).expect("the copy's time");
-    new.persist(&copy).expect("the copy at its place");
+    // Another run of tests may be at it too. A file that this process has open for writing, its children
+    // may have too, and then it cannot be started.
+    let new = dir.join(format!("checkpoint-{}", std::process::id()));
+    let mut cp = Command::new("cp");
+    let copied = cp.arg("-p").args([&built, &new]).status();
+    assert!(copied.is_ok_and(|status| status.success()), "no copy");
+    fs::rename(&new, &copy).expect("the copy at its place");
     os::canonical(&copy)
 }
 
