@@ -448,8 +448,9 @@ impl Drop for Sandbox {
     }
 }
 
-/// A copy of the built program. A linker leaves its output in the page cache in small pieces; from
-/// one that was written in a row, a start takes a third less of the processor.
+/// A new copy of the built program. A linker leaves its output in the page cache in small pieces, and
+/// so does the disk; from one that was just written in a row, a start takes a third less of the
+/// processor.
 fn copied() -> PathBuf {
     let built = os::canonical(Path::new(env!("CARGO_BIN_EXE_checkpoint")));
     if !cfg!(target_os = "linux") {
@@ -457,16 +458,11 @@ fn copied() -> PathBuf {
     }
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let copy = dir.join("checkpoint");
-    let of = |path: &Path| fs::metadata(path).and_then(|meta| Ok((meta.len(), meta.modified()?)));
-    let wanted = of(&built).expect("the built program");
-    if of(&copy).is_ok_and(|found| found == wanted) {
-        return os::canonical(&copy);
-    }
     // Another run of tests may be at it too. A file that this process has open for writing, its children
     // may have too, and then it cannot be started.
     let new = dir.join(format!("checkpoint-{}", std::process::id()));
     let mut cp = Command::new("cp");
-    let copied = cp.arg("-p").args([&built, &new]).status();
+    let copied = cp.args([&built, &new]).status();
     assert!(copied.is_ok_and(|status| status.success()), "no copy");
     fs::rename(&new, &copy).expect("the copy at its place");
     os::canonical(&copy)
