@@ -497,17 +497,18 @@ const checks = {
     project.write('it\'s huge', 'two\n'.repeat(3 << 20));
     const id = project.save('large, changed');
     const page = await open(await project.serve());
-    await watched(page);
-    await go(page, `#/at/${id}`);
-    await page.waitForSelector('.code-row.removed');
-    for (let i = 0; i < 30; i++) await page.mouse.wheel(0, 4000), await page.waitForTimeout(30);
-    await page.click('.file:has-text("long.js")');
-    await page.waitForSelector('.more');
-    await page.click('.more');
-    await page.click('button:has-text("Side by side")');
-    await page.waitForSelector('.split .side.added');
-    const worst = await page.evaluate(() => Math.max(0, ...window.tasks));
-    assert.ok(worst < 400, `a task of ${worst} ms`);
+    const tasks = await tasksOf(page, async () => {
+      await go(page, `#/at/${id}`);
+      await page.waitForSelector('.code-row.removed');
+      for (let i = 0; i < 30; i++) await page.mouse.wheel(0, 4000), await page.waitForTimeout(30);
+      await page.click('.file:has-text("long.js")');
+      await page.waitForSelector('.more');
+      await page.click('.more');
+      await page.click('button:has-text("Side by side")');
+      await page.waitForSelector('.split .side.added');
+    });
+    const worst = Math.max(...tasks);
+    assert.ok(worst > 0 && worst < 400, `a task of ${worst} ms`);
     await page.click('.file:has-text("huge")');
     await page.waitForSelector(`.failure:has-text("checkpoint diff -U 3 ${first.slice(0, 8)} ${id.slice(0, 8)} -- 'it'\\\\''s huge'")`);
     await go(page, `#/file/${encodeURIComponent("it's huge")}`);
@@ -520,44 +521,41 @@ const checks = {
       project.run('create', '--reason', `step ${i}`, '--keep', '100000');
     }
     const page = await open(await project.serve());
-    await page.reload();
-    const painted = await page.evaluate(() => new Promise((done) => {
-      const look = () => (document.querySelector('.entry.row') ? done(performance.now()) : requestAnimationFrame(look));
-      look();
-    }));
+    let painted = Infinity;
+    // The quickest of three looks: something else may run beside one.
+    for (let look = 0; look < 3 && !(painted < 1000); look += 1) {
+      await page.reload();
+      painted = await page.evaluate(() => new Promise((done) => {
+        const look = () => (document.querySelector('.entry.row') ? done(performance.now()) : requestAnimationFrame(look));
+        look();
+      }));
+    }
     await page.waitForFunction((length) => Number(document.querySelector('[aria-setsize]')?.getAttribute('aria-setsize')) >= length, LENGTH, { timeout: 60000 });
     await page.waitForTimeout(1500);
-    const scroll = () => page.evaluate(() => new Promise((done) => {
-      const times = [];
-      let last = performance.now();
-      const end = last + 4000;
+    const tasks = await tasksOf(page, () => page.evaluate(() => new Promise((done) => {
+      const end = performance.now() + 4000;
       const frame = (now) => {
-        times.push(now - last);
-        last = now;
         scrollBy(0, 400);
-        now < end ? requestAnimationFrame(frame) : done(times.slice(2));
+        now < end ? requestAnimationFrame(frame) : done();
       };
       requestAnimationFrame(frame);
-    }));
-    // The quietest of three looks: something else may have run beside one.
-    let [frames, slow] = [[], Infinity];
-    for (let look = 0; look < 3 && slow > 0; look += 1) {
-      const seen = await scroll();
-      const over = seen.filter((time) => time > 50).length;
-      if (over < slow) [frames, slow] = [seen, over];
-      await page.evaluate(() => scrollTo(0, 0));
-    }
-    console.log(`  ${LENGTH} checkpoints: first rows after ${Math.round(painted)} ms; ${frames.length} frames, ${slow} of them over 50 ms, the longest ${Math.round(Math.max(...frames))} ms`);
+    })));
+    const worst = Math.max(...tasks);
+    console.log(`  ${LENGTH} checkpoints: first rows after ${Math.round(painted)} ms; ${tasks.length} tasks while it scrolls, the longest ${Math.round(worst)} ms`);
     assert.ok(painted < 1000, `first rows after ${painted} ms`);
-    assert.ok(slow <= frames.length / 50, `${slow} slow frames`);
+    assert.ok(worst > 0 && worst < 50, `a task of ${worst} ms`);
   },
 };
 
-/** Notes how long the tasks of the page take. */
-const watched = (page) => page.evaluate(() => {
-  window.tasks = [];
-  new PerformanceObserver((seen) => window.tasks.push(...seen.getEntries().map((it) => it.duration))).observe({ type: 'longtask' });
-});
+/** The processor time in ms of each task of the page's own thread: what other programs do beside it does not count. */
+async function tasksOf(page, work) {
+  await browser.startTracing(page, { categories: ['disabled-by-default-devtools.timeline'] });
+  await work();
+  const { traceEvents } = JSON.parse(await browser.stopTracing());
+  const thread = (event) => `${event.pid} ${event.tid}`;
+  const own = new Set(traceEvents.filter((event) => event.args?.name === 'CrRendererMain').map(thread));
+  return traceEvents.filter((event) => event.name === 'RunTask' && own.has(thread(event))).map((event) => (event.tdur ?? 0) / 1000);
+}
 
 async function pictures() {
   fs.mkdirSync(folder, { recursive: true });
