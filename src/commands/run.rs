@@ -219,7 +219,11 @@ impl RunArgs {
         let lead = cmd.printer.err_paint().red("checkpoint:");
         let line = format!("{lead} {program} failed with {how}; {words}\n");
         cmd.printer.failure(&line);
-        if changed.is_ok_and(|changed| changed.is_empty()) {
+        let is_back = match &changed {
+            Ok(changed) => changed.is_empty(),
+            Err(why) => why.code == Code::EVICTED_MEANWHILE,
+        };
+        if is_back {
             return Ok(());
         }
         let restored = if self.restore_on_failure {

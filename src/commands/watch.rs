@@ -81,6 +81,9 @@ impl Command for WatchArgs {
         if self.stop {
             return stop(context);
         }
+        if cmd.words.last().is_some_and(|last| last == "--") {
+            return Err(Error::usage("a command is missing after '--'"));
+        }
         let _shield = context.interrupt.shield();
         let (tell, happenings) = mpsc::channel();
         let mut watch = Watch::new(self, context, cmd, tell.clone());

@@ -53,7 +53,9 @@ pub fn changes(interrupt: &Interrupt, asked: &ChangesQuestion<'_>) -> Answer<Cha
         ];
         let answer = server.ask(vec![text("query"), root.clone(), Bser::Map(options)]);
         let is_fresh = |answer: &Bser| answer.get("is_fresh_instance") != Some(&Bser::Flag(false));
-        if let Some(answer) = answer.ok().filter(|answer| !is_fresh(answer)) {
+        if server.is_late() {
+            answer?;
+        } else if let Some(answer) = answer.ok().filter(|answer| !is_fresh(answer)) {
             return Ok(Changes {
                 socket,
                 clock: answer.clock()?,
@@ -142,6 +144,10 @@ impl WatchServer {
         stream.set_write_timeout(Some(LIMIT))?;
         let until = Instant::now();
         Ok(Self(BufReader::new(Timed { stream, until })))
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.0.get_ref().until
     }
 
     fn ask(&mut self, words: Vec<Bser>) -> Answer<Bser> {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use checkpoint::store::small_files::stat_cache::{self, CacheHead};
 
@@ -340,6 +341,12 @@ fn what_becomes_of_the_server_costs_a_full_scan_and_no_file() {
     }
     watched.same("its state removed");
     relies("its state removed");
+    signal("-STOP");
+    let begun = Instant::now();
+    sandbox.ok("create -r beside-a-stopped-server");
+    assert!(begun.elapsed() < Duration::from_millis(1950), "asked twice");
+    signal("-CONT");
+    relies("stopped for a moment");
     signal("-STOP");
     for file in 0..QUEUED {
         sandbox.write(format!("d0/s{}/t/n", file % 5), format!("{file}"));

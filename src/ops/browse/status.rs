@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::checkpoint::retention;
 use crate::model::checkpoint::selector::latest;
 use crate::model::json::{self, JsonSchema, Serialize};
@@ -215,6 +215,9 @@ pub fn changed_since(
     checkpoint: &Checkpoint,
 ) -> Result<Vec<(RelPath, PlannedChange)>> {
     let store = context.require_store()?;
+    if !store.inventory()?.checkpoints.holds(checkpoint.id) {
+        return Err(Error::evicted_meanwhile(checkpoint.id));
+    }
     let (_, [held, present], _) = WorktreeSide::capture(context, &store, checkpoint, &[])?;
     Ok(changed(&held, &present))
 }

@@ -318,6 +318,7 @@ impl<'k> PackWriter<'k> {
             .map_err(Error::io("write", temporary.path()))?;
         self.flushed += self.tail.len() as u64;
         self.tail.clear();
+        self.tail.shrink_to(2 * PIECE_BYTES);
         Ok(())
     }
 
