@@ -41,7 +41,7 @@ fn as_a_user(program: &Path) -> Command {
     if !crate::bench::os::is_root() {
         return Command::new(program);
     }
-    let mut command = Command::new("setpriv");
+    let mut command = Command::new("/usr/bin/setpriv");
     let id = NOBODY.to_string();
     command
         .args(["--reuid", &id, "--regid", &id, "--clear-groups"])

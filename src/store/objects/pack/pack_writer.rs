@@ -22,7 +22,7 @@ use crate::store::{
 };
 
 /// Largest pack, in bytes, that stays in memory until it is complete.
-const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
+const IN_MEMORY_UPTO_BYTES: usize = 2 << 20;
 /// Number of unread indexes above which small objects are written without looking for duplicates.
 const FEW_INDEXES: usize = 8;
 /// Upper bound on the size of such an object, in bytes.
