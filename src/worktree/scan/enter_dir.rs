@@ -13,7 +13,7 @@ use crate::model::{CachedBlock, CachedDir, Files, ListedDir, RelPath, Stat, WhyN
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan};
 use crate::worktree::scan::walk::{Frame, STORES_RULE, Walk};
-use crate::worktree::sys::{self, Access, Dir, Item};
+use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 use crate::worktree::{PendingDir, Touched};
 
 const NAMES_BETWEEN_CHECKS: usize = 1024;
@@ -308,6 +308,8 @@ impl<'s> Walk<'_, 's> {
             &rules,
             known.as_ref().map(|block| Files::cached(Arc::clone(block))),
         );
+        let most = items.iter().filter(|item| item.kind == ItemKind::File);
+        scan.files.reserve_exact(most.count());
         for (at, item) in items.into_iter().enumerate() {
             if at % NAMES_BETWEEN_CHECKS == 0 {
                 self.check_interrupt()?;

@@ -7,8 +7,11 @@ use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 use crate::store::objects::object_hash::hex_of;
 use crate::store::objects::pack::pack_index;
-use crate::store::objects::pack::pack_reader::{HEADER_BYTES, PIECE_BYTES};
+use crate::store::objects::pack::pack_reader::HEADER_BYTES;
 use crate::store::{IndexEntry, Pack, PackStamp, TemporaryFile, TrailerHasher};
+
+/// Number of bytes that are written or read at once of a pack that is too large for memory.
+pub const FILE_PIECE_BYTES: usize = 256 << 10;
 
 /// Writes the count into the header, reads the file back for its checksum, and appends that; `len`
 /// is the length before.
@@ -20,7 +23,7 @@ pub fn seal(file: &mut &std::fs::File, count: u32, len: u64) -> io::Result<[u8; 
     file.write_all(&count.to_be_bytes())?;
     file.seek(SeekFrom::Start(0))?;
     let mut hasher = TrailerHasher::default();
-    let mut piece = vec![0; PIECE_BYTES];
+    let mut piece = vec![0; FILE_PIECE_BYTES];
     let mut left = len;
     while left > 0 {
         let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -14,7 +14,7 @@ use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::files::directories;
 use crate::store::objects::deflate::{self, StreamDeflater};
 use crate::store::objects::object_hash::{hash_object, trailer_of};
-use crate::store::objects::pack::pack_publish::{self, Completed};
+use crate::store::objects::pack::pack_publish::{self, Completed, FILE_PIECE_BYTES};
 use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES};
 use crate::store::{
     Collision, Deflater, EntryCrc, IndexEntry, ObjectHasher, ObjectKind, Objects, PackReader,
@@ -57,7 +57,7 @@ impl<'k> PackWriter<'k> {
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
         let pack_dir = objects_dir.join("pack");
         directories::create_private(&pack_dir)?;
-        let mut tail = Vec::with_capacity(PIECE_BYTES);
+        let mut tail = Vec::with_capacity(FILE_PIECE_BYTES);
         tail.extend_from_slice(PACK_START);
         let (entries, deflater) = (HashMap::new(), Deflater::default());
         Ok(Self {
@@ -295,7 +295,7 @@ impl<'k> PackWriter<'k> {
 
     fn spill_if_large(&mut self) -> PackResult<()> {
         let upto = if self.spilled.is_some() {
-            PIECE_BYTES
+            FILE_PIECE_BYTES
         } else {
             IN_MEMORY_UPTO_BYTES
         };
@@ -318,7 +318,7 @@ impl<'k> PackWriter<'k> {
             .map_err(Error::io("write", temporary.path()))?;
         self.flushed += self.tail.len() as u64;
         self.tail.clear();
-        self.tail.shrink_to(2 * PIECE_BYTES);
+        self.tail.shrink_to(2 * FILE_PIECE_BYTES);
         Ok(())
     }
 
