@@ -155,4 +155,11 @@ mod tests {
         assert!(length(&long) <= LONGEST_TEXT);
         assert_eq!(long["warnings"][0]["code"], "cut");
     }
+
+    #[test]
+    fn an_item_too_long_for_a_page_is_one_by_itself() {
+        let mut long = document(3, 60_000);
+        assert_eq!(page(&mut long, &["items"], 1, None), Some(2));
+        assert_eq!(long["data"]["items"].as_array().map(Vec::len), Some(1));
+    }
 }

@@ -107,3 +107,27 @@ fn in_words(why: &notify::Error) -> Error {
         _ => why.to_string(),
     })
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use notify::event::{CreateKind, RemoveKind};
+
+    use super::*;
+
+    #[test]
+    fn what_is_gone_or_new_at_its_path_is_to_be_watched_anew() {
+        let all = ["/top", "/top/a", "/top/a/b", "/top/ab"];
+        let left = |kind: EventKind| {
+            let mut known: HashSet<PathBuf> = all.iter().map(PathBuf::from).collect();
+            assert!(note(&Event::new(kind).add_path("/top/a".into()), &mut known));
+            let is_left = |dir: &&str| known.contains(Path::new(dir));
+            all.into_iter().filter(is_left).collect::<Vec<_>>()
+        };
+        let one_gone = ["/top", "/top/a/b", "/top/ab"];
+        assert_eq!(left(EventKind::Remove(RemoveKind::Folder)), one_gone);
+        assert_eq!(left(EventKind::Create(CreateKind::Folder)), one_gone);
+        let moved = EventKind::Modify(ModifyKind::Name(RenameMode::From));
+        assert_eq!(left(moved), ["/top", "/top/ab"]);
+        assert_eq!(left(EventKind::Any), all);
+    }
+}

@@ -235,3 +235,15 @@ fn is_as_staged(stage: &Dir, staged: &[u8], holds: &[GraftedDir]) -> io::Result<
 fn changed_again() -> io::Error {
     io::Error::other("changed again before it could be taken back")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_removed_again_is_not_passed_over() {
+        let ended = |kind: io::ErrorKind| if_present(Err(kind.into()));
+        assert!(ended(io::ErrorKind::NotFound).is_ok());
+        assert!(ended(io::ErrorKind::DirectoryNotEmpty).is_err());
+    }
+}
