@@ -165,6 +165,15 @@ mod tests {
     use Paint;
 
     #[test]
+    fn a_character_that_has_no_end_yet_is_awaited_and_a_wrong_byte_is_not() {
+        let cases: [(&[u8], usize); 4] =
+            [(b"a", 0), (b"a\xc3", 1), (b"a\xe2\x82", 2), (b"a\xff", 0)];
+        for (bytes, left) in cases {
+            assert_eq!(unfinished(bytes), left, "{bytes:?}");
+        }
+    }
+
+    #[test]
     fn sizes_have_a_unit_and_one_digit_behind_the_point() {
         for (bytes, shown) in [
             (0, "0 B"),

@@ -157,6 +157,16 @@ mod tests {
     }
 
     #[test]
+    fn a_list_beside_what_is_paged_has_a_bound() {
+        let mut three = document(3, 1);
+        cut_list(&mut three, "items", 3);
+        assert_eq!(three, document(3, 1));
+        cut_list(&mut three, "items", 2);
+        assert_eq!(three["data"]["items"].as_array().map(Vec::len), Some(2));
+        assert_eq!(three["warnings"][0]["code"], "cut");
+    }
+
+    #[test]
     fn an_item_too_long_for_a_page_is_one_by_itself() {
         let mut long = document(3, 60_000);
         assert_eq!(page(&mut long, &["items"], 1, None), Some(2));

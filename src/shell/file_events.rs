@@ -119,7 +119,10 @@ mod tests {
         let all = ["/top", "/top/a", "/top/a/b", "/top/ab"];
         let left = |kind: EventKind| {
             let mut known: HashSet<PathBuf> = all.iter().map(PathBuf::from).collect();
-            assert!(note(&Event::new(kind).add_path("/top/a".into()), &mut known));
+            assert!(note(
+                &Event::new(kind).add_path("/top/a".into()),
+                &mut known
+            ));
             let is_left = |dir: &&str| known.contains(Path::new(dir));
             all.into_iter().filter(is_left).collect::<Vec<_>>()
         };

@@ -14,12 +14,17 @@ fn story() -> (Sandbox, String) {
 
 /// Answers a restore's question with the output of a shell command line, once it is shown.
 fn answered(sandbox: &Sandbox, id: &str, answer: &str) -> Option<Run> {
+    asked(sandbox, &format!("$checkpoint restore {id}"), answer)
+}
+
+/// Answers the question of a shell command line.
+fn asked(sandbox: &Sandbox, line: &str, answer: &str) -> Option<Run> {
     let typing =
         format!("until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; {answer}");
     with_keyboard(
         sandbox,
         &typing,
-        &format!("trap : INT; $checkpoint restore {id}; echo code $?"),
+        &format!("trap : INT; {line}; echo code $?"),
     )
 }
 
@@ -39,6 +44,18 @@ fn yes_restores_and_anything_else_does_not() {
     let run = given!(answered(&sandbox, &id, "echo yes"));
     assert_eq!(last_lines(&run, 1), ["code 0"], "{run}");
     assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn a_relink_says_before_its_question_why_it_is_the_same_project() {
+    let (sandbox, _) = story();
+    let line = "cd ..; mv work moved; cd moved; $checkpoint relink ../work";
+    let run = given!(asked(&sandbox, line, "echo n"));
+    assert!(
+        run.stdout.contains("the same directory, by device"),
+        "{run}"
+    );
+    assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
 }
 
 #[test]

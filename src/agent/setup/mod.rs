@@ -338,3 +338,23 @@ fn sweep(folder: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_names_of_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = ["0123456789ab", "0123-456789ab"];
+        let others = ["01234567", "notes of mine"];
+        for name in ours.iter().chain(&others) {
+            std::fs::write(folder.path().join(format!("{TEMPORARY}{name}")), "").unwrap();
+        }
+        sweep(folder.path());
+        for (names, stay) in [(ours, false), (others, true)] {
+            let path = |name: &str| folder.path().join(format!("{TEMPORARY}{name}"));
+            assert!(names.iter().all(|name| path(name).exists() == stay));
+        }
+    }
+}

@@ -433,6 +433,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_disk_is_full_only_where_the_system_says_so() {
+        let said = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+        assert!(said.iter().all(|kind| is_full(&(*kind).into())));
+        assert!(!is_full(&ErrorKind::ReadOnlyFilesystem.into()));
+    }
+
+    #[test]
     fn a_replaced_file_is_private_and_leaves_nothing_beside_it() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("x");
