@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
 
 use crate::answer::table::cut;
-use crate::answer::words::message;
+use crate::answer::words::{count_files, message};
 use crate::base::shell_word::{shell_line, shell_word};
 use crate::commands::args::{ContractArgs, needs_plan};
 use crate::commands::create::{insist, source};
@@ -13,10 +13,11 @@ use crate::commands::restore::{self, RestoreAnswer};
 use crate::commands::status::change_words;
 use crate::model::session::redact::redact;
 use crate::model::{ChangeCounts, Checkpoint, CommandEnd};
-use crate::ops::browse::status::{changed_since, drift};
+use crate::ops::browse::status::{ChangedSince, changed_since, drift};
 use crate::ops::create::command::create;
 use crate::ops::create::options::{check_names_nothing_else, checked_text};
 use crate::ops::restore::commands as restore_op;
+use crate::ops::session::{keep_while_used, refuse_pending};
 use crate::ops::{
     CommonOptions, CreateOptions, CreateOutcome, DedupPolicy, RestoreOptions, Skipped, TypedWords,
 };
@@ -58,6 +59,9 @@ pub struct RunAnswer {
     command_exit: Option<CommandEnd>,
     /// What changed since the checkpoint; null if it is not known.
     changed: Option<ChangeCounts>,
+    /// Number of files of the checkpoint in whose place is something that is not captured; null if it
+    /// is not known.
+    uncaptured_count: Option<usize>,
     /// The restore after a failure; null if there was none.
     restored: Option<RestoreAnswer>,
 }
@@ -82,6 +86,9 @@ impl Command for RunArgs {
         if let Some(checkpoint) = made.checkpoint.as_ref().filter(|_| cmd.global.verbose) {
             cmd.printer.talk(&format!("saved {}\n", checkpoint.named()));
         }
+        let kept = made.checkpoint.as_ref();
+        let kept = kept.map(|checkpoint| keep_while_used(context, checkpoint.id));
+        let _kept = kept.transpose().map_err(|error| self.not_run(error))?;
         let settings = TerminalSettings::now();
         let stdout = stdout_of_command(cmd.printer.json);
         let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
@@ -90,6 +97,7 @@ impl Command for RunArgs {
             checkpoint: made.checkpoint,
             command_exit: ended.as_ref().ok().copied(),
             changed: None,
+            uncaptured_count: None,
             restored: None,
         };
         let mut done = Done::new(answer, warnings);
@@ -135,6 +143,7 @@ impl RunArgs {
         if !self.restore_on_failure {
             return Ok(());
         }
+        refuse_pending(context)?;
         if needs_plan(context) {
             let what = "not confirmed: by the user's setting agent_restore, an agent needs the plan of a dry run";
             let next = "nothing was run; without --restore-on-failure, the way back is shown";
@@ -145,6 +154,13 @@ impl RunArgs {
         }
         let what = format!("restore the directory if {} fails", self.program());
         Err(Error::consent_needed(&what, false))
+    }
+
+    fn not_run(&self, mut error: Error) -> Error {
+        if error.signal().is_none() {
+            error.what = format!("{} was not run: {}", self.program(), error.what);
+        }
+        error
     }
 
     /// Makes the checkpoint, unless checkpoints are switched off.
@@ -166,15 +182,12 @@ impl RunArgs {
                 .map_or(unnamed, |_| DedupPolicy::Recent),
             ..CreateOptions::default()
         };
-        let program = self.program();
-        let made = create(context, &options).map_err(|mut error| {
-            if error.signal().is_none() {
-                error.what = format!("{program} was not run: {}", error.what);
-            }
-            error
-        })?;
+        let made = create(context, &options).map_err(|error| self.not_run(error))?;
         if made.skipped == Some(Skipped::TooManyFiles) {
-            let what = format!("{program} was not run: there are more files than max_files");
+            let what = format!(
+                "{} was not run: there are more files than max_files",
+                self.program()
+            );
             let next = "'checkpoint create' names the largest folders, 'checkpoint config set max_files 0' lifts the limit";
             return Err(Error::new(Code::NOT_RECORDED, what).advise(next));
         }
@@ -203,14 +216,16 @@ impl RunArgs {
             ..context.stopped_by(&context.interrupt)
         };
         let changed = changed_since(context, &checkpoint);
-        done.answer.changed = changed.as_ref().ok().map(|changed| drift(changed));
+        if let Ok(changed) = &changed {
+            done.answer.changed = Some(drift(&changed.changes));
+            done.answer.uncaptured_count = Some(changed.uncaptured);
+        }
         if ended.is_success() {
             return Ok(());
         }
         let (program, how, id) = (self.program(), ended.in_words(), checkpoint.id.short());
         let words = match &changed {
-            Ok(changed) if changed.is_empty() => format!("nothing changed since {id}"),
-            Ok(changed) => format!("since {id}: {}", change_words(changed)),
+            Ok(changed) => words_of(changed, &id),
             Err(why) => {
                 let why = message(why, &cmd.printer.place);
                 format!("what changed since {id} is not known: {why}")
@@ -219,12 +234,13 @@ impl RunArgs {
         let lead = cmd.printer.err_paint().red("checkpoint:");
         let line = format!("{lead} {program} failed with {how}; {words}\n");
         cmd.printer.failure(&line);
-        let is_back = match &changed {
-            Ok(changed) => changed.is_empty(),
-            Err(why) => why.code == Code::EVICTED_MEANWHILE,
-        };
-        if is_back {
-            return Ok(());
+        match changed {
+            Ok(changed) if changed.changes.is_empty() && changed.uncaptured == 0 => return Ok(()),
+            Err(gone) if [Code::EVICTED_MEANWHILE, Code::NO_STORE].contains(&gone.code) => {
+                let is_failure = self.restore_on_failure;
+                return if is_failure { Err(gone) } else { Ok(()) };
+            }
+            _ => {}
         }
         let restored = if self.restore_on_failure {
             if !cmd.global.yes {
@@ -234,7 +250,8 @@ impl RunArgs {
         } else {
             Err(Error::declined())
         };
-        if restored.is_err() {
+        // What is to be done first was said.
+        if restored.is_err() && refuse_pending(context).is_ok() {
             let back = CommandWords::new(["restore", &id]);
             let back = cmd.printer.place.command(back);
             cmd.printer.failure(&format!("to go back: {back}\n"));
@@ -243,6 +260,20 @@ impl RunArgs {
             Err(why) if why.code == Code::DECLINED => Ok(()),
             restored => restored,
         }
+    }
+}
+
+fn words_of(changed: &ChangedSince, id: &str) -> String {
+    let uncaptured = (changed.uncaptured > 0).then(|| {
+        format!(
+            "{} not captured any more",
+            count_files(changed.uncaptured as u64)
+        )
+    });
+    let changes = (!changed.changes.is_empty()).then(|| change_words(&changed.changes));
+    match changes.into_iter().chain(uncaptured).collect::<Vec<_>>() {
+        none if none.is_empty() => format!("nothing changed since {id}"),
+        words => format!("since {id}: {}", words.join(", ")),
     }
 }
 

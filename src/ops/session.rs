@@ -4,7 +4,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Line, ObjectId};
 use crate::ops::{Context, Warning};
 use crate::store::{
-    Description, Inventory, Journal, JournalStage, JournalState, LockedStore, Store,
+    Description, Inventory, Journal, JournalStage, JournalState, LockedStore, Scratch, Store,
 };
 use crate::worktree::WorkTree;
 use crate::worktree::apply::stage;
@@ -179,9 +179,36 @@ fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal
     locked.remove_journal()
 }
 
-/// Checkpoints that no policy drops: those of an interrupted restore and of open runs.
+/// Keeps a checkpoint from every policy for as long as this process has what is returned.
+///
+/// # Errors
+/// It is gone already, or the store cannot be written.
+pub fn keep_while_used(context: &Context, checkpoint: ObjectId) -> Result<Scratch> {
+    let store = context.require_store()?;
+    let session = begin(context, &store)?;
+    if !session.locked.inventory().checkpoints.holds(checkpoint) {
+        return Err(Error::evicted_meanwhile(checkpoint));
+    }
+    session.locked.mark_used(checkpoint)
+}
+
+/// Refuses a command that would have to wait for the end of an interrupted restore.
+///
+/// # Errors
+/// There is one.
+pub fn refuse_pending(context: &Context) -> Result<()> {
+    let Some(store) = context.find_store()? else {
+        return Ok(());
+    };
+    let pending = pending_unlocked(&store, &store.inventory()?.checkpoints)?;
+    pending.map_or(Ok(()), |pending| Err(pending.refusal()))
+}
+
+/// Checkpoints that no policy drops: those of an interrupted restore, of open runs, and of processes
+/// that go back to them.
 pub fn needed(context: &Context, store: &Store, pending: Option<&Pending>) -> Vec<ObjectId> {
     let mut needed = (context.workflows.needed)(store);
+    needed.extend(store.used());
     needed.extend(pending.into_iter().flat_map(|it| [it.target, it.safety]));
     needed
 }

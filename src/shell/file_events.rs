@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_gone_or_new_at_its_path_is_to_be_watched_anew() {
+    fn a_directory_that_went_or_came_is_forgotten() {
         let all = ["/top", "/top/a", "/top/a/b", "/top/ab"];
         let left = |kind: EventKind| {
             let mut known: HashSet<PathBuf> = all.iter().map(PathBuf::from).collect();

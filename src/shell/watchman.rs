@@ -23,6 +23,8 @@ const SYNC_MS: i64 = 800;
 /// Bounds on an answer: bytes, and levels of lists.
 const MOST_BYTES: usize = 16 << 20;
 const MOST_LEVELS: usize = 8;
+/// A file by which it learns that it has seen all changes.
+const COOKIE: &str = ".watchman-cookie-";
 /// Settings of the whole machine.
 const SETTINGS: &str = "/etc/watchman.json";
 /// With settings of this name it looks into some directories only in part.
@@ -158,7 +160,14 @@ impl WatchServer {
             _ => Malformed::from(why.to_string()),
         })?;
         match answer.get("error") {
-            Some(Bser::Text(why)) => Err(String::from_utf8_lossy(why).into_owned().into()),
+            Some(Bser::Text(why)) => {
+                let mut why = String::from_utf8_lossy(why).into_owned();
+                // It keeps to the `.git` that a directory had at first.
+                if why.contains(COOKIE) {
+                    why.push_str("; 'watchman watch-del' with this directory lets it begin anew");
+                }
+                Err(why.into())
+            }
             _ => Ok(answer),
         }
     }

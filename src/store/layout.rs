@@ -20,6 +20,7 @@
 //!     ├── index                                     likewise, the file of `commit_index`
 //!     ├── delta-packs  tidied                       likewise: packs of deltas, and the checkpoint at the last gc
 //!     ├── transport/<name>/                         the repository by which git talks to a remote
+//!     ├── used-<commit>-<16 hex>/                   likewise of a `run`, that may go back to this commit
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
 

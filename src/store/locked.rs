@@ -116,6 +116,11 @@ impl<'s> LockedStore<'s> {
         Scratch::create(&self.store.layout().own())
     }
 
+    /// Keeps a checkpoint from every policy for as long as this process has what is returned.
+    pub fn mark_used(&self, id: ObjectId) -> Result<Scratch> {
+        Scratch::mark(&self.store.layout().own(), id)
+    }
+
     pub fn begin_pack(&self) -> Result<PackSet<'s>> {
         PackSet::begin(&self.store.layout().objects(), self.store.objects())
     }

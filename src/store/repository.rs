@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result, Sentence};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::{Checkpoint, Databases, Hold, Meta, ObjectId, SessionNotes, Snapshot};
 use crate::store::damage::replace_store;
-use crate::store::files::{checksummed_text, directories, read_regular};
+use crate::store::files::{checksummed_text, directories, read_regular, scratch};
 use crate::store::lifecycle::{init, ownership};
 use crate::store::refs::{self, inventory};
 use crate::store::small_files::{journal, stat_cache};
@@ -255,6 +255,11 @@ impl Store {
     }
 
     /// Returns the newest checkpoint at the time of the last gc; it may be gone.
+    /// Checkpoints that processes at work are going to need.
+    pub fn used(&self) -> Vec<ObjectId> {
+        scratch::used(&self.layout.own())
+    }
+
     pub fn last_gc(&self) -> Option<ObjectId> {
         let text = read_regular::read_text(&self.layout.last_gc()).ok()?;
         ObjectId::from_hex(text.trim_end())

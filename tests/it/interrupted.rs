@@ -210,6 +210,22 @@ fn a_pending_restore_that_was_called_off_is_no_step_that_could_be_redone() {
 }
 
 #[test]
+fn a_command_that_could_not_be_taken_back_meanwhile_is_not_run() {
+    given!(if strace::available());
+    let story = pending_story();
+    let run = |options: &[&str]| {
+        let command = ["--", "sh", "-c", "echo x > ran; exit 3"];
+        story.sandbox.run(&[&["run"], options, &command].concat())
+    };
+    let refused = run(&["--restore-on-failure", "--yes"]).code(4);
+    assert!(refused.stderr.contains("restore --resume"), "{refused}");
+    assert!(!story.sandbox.exists("ran"));
+    let ran = run(&[]).code(3);
+    assert!(ran.stderr.contains("restore --resume"), "{ran}");
+    assert!(!ran.stderr.contains("to go back"), "{ran}");
+}
+
+#[test]
 fn resume_without_a_pending_restore_finds_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");

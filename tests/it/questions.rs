@@ -47,12 +47,13 @@ fn yes_restores_and_anything_else_does_not() {
 }
 
 #[test]
-fn a_relink_says_before_its_question_why_it_is_the_same_project() {
+fn a_relink_says_before_its_question_what_tells_of_the_same_project() {
     let (sandbox, _) = story();
-    let line = "cd ..; mv work moved; cd moved; $checkpoint relink ../work";
+    let line = "cd ..; mv work moved; cd moved; $checkpoint relink ../work; code=$?; \
+                cd ..; mv moved work; (exit $code)";
     let run = given!(asked(&sandbox, line, "echo n"));
     assert!(
-        run.stdout.contains("the same directory, by device"),
+        run.stdout.contains("Nothing but your command tells"),
         "{run}"
     );
     assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");

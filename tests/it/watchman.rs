@@ -306,6 +306,23 @@ fn the_file_by_which_it_synchronizes_is_not_captured() {
 }
 
 #[test]
+fn where_its_own_place_went_it_says_how_it_begins_anew() {
+    let watched = given!(Watched::new());
+    let sandbox = &watched.sandbox;
+    watched.git.ok("init -q");
+    for number in ["1", "2"] {
+        sandbox.write("a", number).create(number);
+    }
+    sandbox.remove(".git").write("a", "3");
+    let run = sandbox.run(&["create", "-r", "3"]).success();
+    assert!(run.stderr.contains("'watchman watch-del'"), "{run}");
+    watched.server("watch-del-all");
+    sandbox.write("a", "4");
+    let run = sandbox.run(&["create", "-r", "4"]).success();
+    assert!(!run.stderr.contains("watchman"), "{run}");
+}
+
+#[test]
 fn what_becomes_of_the_server_costs_a_full_scan_and_no_file() {
     let watched = given!(Watched::new());
     let sandbox = &watched.sandbox;

@@ -206,20 +206,33 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     Ok(())
 }
 
+/// What changed in the directory since a checkpoint.
+#[derive(Debug, Default)]
+pub struct ChangedSince {
+    pub changes: Vec<(RelPath, PlannedChange)>,
+    /// Number of files of the checkpoint in whose place is something that is not captured.
+    pub uncaptured: usize,
+}
+
 /// Returns what changed in the directory since a checkpoint.
 ///
 /// # Errors
 /// The checkpoint is damaged, or the directory cannot be read.
-pub fn changed_since(
-    context: &Context,
-    checkpoint: &Checkpoint,
-) -> Result<Vec<(RelPath, PlannedChange)>> {
+pub fn changed_since(context: &Context, checkpoint: &Checkpoint) -> Result<ChangedSince> {
     let store = context.require_store()?;
     if !store.inventory()?.checkpoints.holds(checkpoint.id) {
         return Err(Error::evicted_meanwhile(checkpoint.id));
     }
     let (_, [held, present], _) = WorktreeSide::capture(context, &store, checkpoint, &[])?;
-    Ok(changed(&held, &present))
+    let changes = changed(&held, &present);
+    let gone = |(_, change): &&(_, PlannedChange)| *change == PlannedChange::Deleted;
+    let told = changes.iter().filter(gone).count();
+    let is_missing = |path: &&RelPath| !present.files.contains_key(*path);
+    let missing = held.files.keys().filter(is_missing).count();
+    Ok(ChangedSince {
+        changes,
+        uncaptured: missing.saturating_sub(told),
+    })
 }
 
 /// Returns the changes from the checkpoint to the present, as a restore plan tells them: files, then

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::base::text::escape_path;
 use crate::error::{Code, Error, More, Result};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::{Checkpoint, WhyNot};
+use crate::model::{Checkpoint, KeepClass, WhyNot};
 use crate::ops::capture::gather::gather;
 use crate::ops::capture::pipeline::rules_digest;
 use crate::ops::contract::hold;
@@ -203,6 +203,10 @@ fn reusable(
     let Some(newest) = newest.filter(|c| may_be_safety || !c.is_safety()) else {
         return Ok(None);
     };
+    // Those of a watcher are thinned with age; what is asked for stays as it is asked for.
+    if newest.class() == KeepClass::Watched && options.dedup != DedupPolicy::Standing {
+        return Ok(None);
+    }
     let record = &newest.record;
     let age_ms = context.now_ms.saturating_sub(record.time_ms);
     let is_named_alike = record.reason == options.reason && record.source == options.source;

@@ -1,5 +1,6 @@
 //! What a `watch` does: one at a time for each root, and a whole `create` whenever it looks.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
@@ -57,6 +58,8 @@ impl WatchedRoot {
                     "'checkpoint watch --stop' ends that"
                 }));
             }
+            // Another process is making the store.
+            Err(early) if early.io_kind() == Some(ErrorKind::NotFound) => None,
             lock => Some(lock?),
         };
         Ok(())

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
+use crate::model::ObjectId;
 use crate::store::files::{atomic_file, directories};
 use crate::store::objects::loose_files::names_in;
 
 const SCRATCH_PREFIX: &str = "bisect-";
+/// Before the id of a checkpoint that the process needs.
+const USED_PREFIX: &str = "used-";
 const LOCK: &str = "lock";
 const TREE: &str = "tree";
 
@@ -25,7 +28,16 @@ impl Scratch {
     /// Creates a scratch directory. The caller holds the lock of the store, so no sweep runs before
     /// it is locked.
     pub(in crate::store) fn create(own: &Path) -> Result<Self> {
-        let dir = own.join(format!("{SCRATCH_PREFIX}{}", random_hex()));
+        Self::make(own, SCRATCH_PREFIX)
+    }
+
+    /// As [`Self::create`], to mark a checkpoint that no policy may drop while this process lives.
+    pub(in crate::store) fn mark(own: &Path, id: ObjectId) -> Result<Self> {
+        Self::make(own, &format!("{USED_PREFIX}{}-", id.to_hex()))
+    }
+
+    fn make(own: &Path, prefix: &str) -> Result<Self> {
+        let dir = own.join(format!("{prefix}{}", random_hex()));
         directories::create_private(&dir)?;
         let path = dir.join(LOCK);
         let lock = atomic_file::create_private(&path)?;
@@ -71,12 +83,25 @@ impl Drop for Scratch {
 pub(in crate::store) fn sweep(own: &Path) -> Result<()> {
     for name in names_in(own)? {
         let dir = own.join(&name);
-        if name.starts_with(SCRATCH_PREFIX) && !is_alive(&dir) {
+        let is_ours = name.starts_with(SCRATCH_PREFIX) || used_by(&name).is_some();
+        if is_ours && !is_alive(&dir) {
             // A leftover only costs space, so a failure stops nothing.
             let _ = remove_all(&dir);
         }
     }
     Ok(())
+}
+
+/// Returns the checkpoints that processes need which are alive.
+pub(in crate::store) fn used(own: &Path) -> Vec<ObjectId> {
+    let names = names_in(own).unwrap_or_default().into_iter();
+    let alive = names.filter_map(|name| used_by(&name).filter(|_| is_alive(&own.join(&name))));
+    alive.collect()
+}
+
+fn used_by(name: &str) -> Option<ObjectId> {
+    let (id, _) = name.strip_prefix(USED_PREFIX)?.split_once('-')?;
+    ObjectId::from_hex(id)
 }
 
 /// Whether the owning process may be alive: not if the lock is free or was never made.
