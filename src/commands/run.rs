@@ -270,8 +270,8 @@ fn words_of(changed: &ChangedSince, id: &str) -> String {
             count_files(changed.uncaptured as u64)
         )
     });
-    let changes = (!changed.changes.is_empty()).then(|| change_words(&changed.changes));
-    match changes.into_iter().chain(uncaptured).collect::<Vec<_>>() {
+    let known = (!changed.changes.is_empty()).then(|| change_words(&changed.changes));
+    match known.into_iter().chain(uncaptured).collect::<Vec<_>>() {
         none if none.is_empty() => format!("nothing changed since {id}"),
         words => format!("since {id}: {}", words.join(", ")),
     }

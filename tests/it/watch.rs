@@ -172,7 +172,10 @@ fn where_the_watches_run_out_it_looks_from_time_to_time() {
 fn of_many_that_begin_where_no_store_is_yet_each_watches_or_is_refused() {
     for _ in 0..3 {
         let sandbox = Sandbox::new();
-        sandbox.real_clock().write("a", "1");
+        sandbox.real_clock();
+        for file in 0..20 {
+            sandbox.write(format!("{file}"), "1");
+        }
         let began: Vec<_> = (0..6)
             .map(|_| {
                 let mut command = sandbox.command(&[], &["watch", "--", "sleep", "0.2"]);
