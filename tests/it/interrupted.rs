@@ -210,6 +210,29 @@ fn a_pending_restore_that_was_called_off_is_no_step_that_could_be_redone() {
 }
 
 #[test]
+fn a_restore_that_is_killed_when_its_work_is_done_can_be_undone() {
+    given!(if strace::available());
+    let mut done = 0;
+    for nth in 1.. {
+        let story = story();
+        let restore = ["restore", &story.target_id, "--yes"];
+        let run = strace::kill_at(&story.sandbox, "unlink,unlinkat,rmdir", nth, &restore);
+        if run.code == 0 {
+            break;
+        }
+        let is_over = story.sandbox.status()["pending"].is_null();
+        if !is_over || story.sandbox.read("changed") != "1" {
+            continue;
+        }
+        done += 1;
+        story.sandbox.ok("undo --yes");
+        let tree = story.sandbox.tree();
+        tree.assert_is(&story.former, &format!("undone, killed at {nth}"));
+    }
+    assert!(done > 0, "no kill came when the work was done");
+}
+
+#[test]
 fn a_command_that_could_not_be_taken_back_meanwhile_is_not_run() {
     given!(if strace::available());
     let story = pending_story();

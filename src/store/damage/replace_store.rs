@@ -237,3 +237,17 @@ pub fn remove_store(path: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_random_name_behind_our_mark_is_ours() {
+        let ours = fresh_path(Path::new("/store"));
+        assert!(is_fresh_name(&ours), "{}", ours.display());
+        for other in ["/store", "/store.fresh-", "/store.fresh-vegetables"] {
+            assert!(!is_fresh_name(Path::new(other)), "{other}");
+        }
+    }
+}

@@ -41,3 +41,26 @@ pub fn lines(layout: &Layout) -> Vec<String> {
         .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_is_kept_beside_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().to_path_buf());
+        std::fs::create_dir(layout.own()).unwrap();
+        for line in ["one", "two"] {
+            append(&layout, line).unwrap();
+        }
+        assert_eq!(lines(&layout), ["one", "two"]);
+        assert!(!layout.former_hook_log().exists());
+        let long = "x".repeat(usize::try_from(LONGEST_LOG).unwrap());
+        for line in [&*long, "last"] {
+            append(&layout, line).unwrap();
+        }
+        assert_eq!(lines(&layout), ["one", "two", &long, "last"]);
+        assert!(layout.former_hook_log().exists());
+    }
+}

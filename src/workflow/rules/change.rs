@@ -596,6 +596,8 @@ mod tests {
             ("phase progress", "nothing_under_way"),
             ("abandon, phase start", "workflow_ended"),
             ("task done t", "no_such_task"),
+            ("task add ", "bad_id"),
+            ("task add a\tb", "bad_id"),
         ] {
             assert_eq!(apply(line(), changes).map(drop), Err(code), "{changes}");
         }
