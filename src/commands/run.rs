@@ -78,6 +78,16 @@ impl Command for RunArgs {
         let mut made = self.save(context)?;
         let mut warnings = std::mem::take(&mut made.warnings);
         warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+        let kept = made.checkpoint.as_ref();
+        let kept = kept.map(|checkpoint| keep_while_used(context, checkpoint.id));
+        let _kept = match kept.transpose() {
+            // The checkpoint is there, and seldom dropped meanwhile.
+            Err(why) if why.signal().is_none() && why.code != Code::EVICTED_MEANWHILE => {
+                warnings.push(Warning::bookkeeping("keeping it from every policy")(why));
+                None
+            }
+            kept => kept.map_err(|error| self.not_run(error))?,
+        };
         if !cmd.printer.json {
             cmd.warn(&warnings);
             insist(cmd, &made, &warnings);
@@ -86,9 +96,6 @@ impl Command for RunArgs {
         if let Some(checkpoint) = made.checkpoint.as_ref().filter(|_| cmd.global.verbose) {
             cmd.printer.talk(&format!("saved {}\n", checkpoint.named()));
         }
-        let kept = made.checkpoint.as_ref();
-        let kept = kept.map(|checkpoint| keep_while_used(context, checkpoint.id));
-        let _kept = kept.transpose().map_err(|error| self.not_run(error))?;
         let settings = TerminalSettings::now();
         let stdout = stdout_of_command(cmd.printer.json);
         let (children, dir) = (cmd.children(context), cmd.global.dir.as_deref());
