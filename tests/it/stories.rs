@@ -76,13 +76,18 @@ fn run(file: &PathBuf) -> String {
             [before.clone(), steps(part)].concat(),
             Sandbox::rooted_at("home/project"),
         );
-        let calls_git = |step: &Step| {
-            step.command
-                .split([' ', '(', ';', '|'])
-                .any(|word| word == "git")
+        let calls = |program: &str| {
+            let words = |step: &Step| {
+                step.command
+                    .split([' ', '(', ';', '|'])
+                    .any(|word| word == program)
+            };
+            steps.iter().any(words)
         };
-        if steps.iter().any(calls_git) && !Path::new("/usr/bin/git").exists() {
-            skipped(&format!("git is not in /usr/bin: a part of {name}"));
+        let is_missing = |program: &&str| !Path::new("/usr/bin").join(program).exists();
+        let mut needed = ["git", "setpriv"].into_iter().filter(is_missing);
+        if let Some(program) = needed.find(|program| calls(program)) {
+            skipped(&format!("{program} is not in /usr/bin: a part of {name}"));
             updated += part;
             continue;
         }

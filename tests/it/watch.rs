@@ -168,28 +168,6 @@ fn where_the_watches_run_out_it_looks_from_time_to_time() {
     (0..cases(2)).for_each(|seed| story(seed, &wrapper, &["--every", "500ms"]));
 }
 
-#[test]
-fn of_many_that_begin_where_no_store_is_yet_each_watches_or_is_refused() {
-    for _ in 0..3 {
-        let sandbox = Sandbox::new();
-        sandbox.real_clock();
-        for file in 0..20 {
-            sandbox.write(format!("{file}"), "1");
-        }
-        let began: Vec<_> = (0..6)
-            .map(|_| {
-                let mut command = sandbox.command(&[], &["watch", "--", "sleep", "0.2"]);
-                command.stdout(Stdio::piped()).stderr(Stdio::piped());
-                command.spawn().expect("the program can be started")
-            })
-            .collect();
-        for child in began {
-            let run = Run::ended("watch".to_owned(), child);
-            assert!([0, 4].contains(&run.code), "{run}");
-        }
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn a_kill_leaves_nothing_half_and_the_next_watcher_goes_on() {
