@@ -17,7 +17,7 @@ use crate::ops::browse::status::{ChangedSince, changed_since, drift};
 use crate::ops::create::command::create;
 use crate::ops::create::options::{check_names_nothing_else, checked_text};
 use crate::ops::restore::commands as restore_op;
-use crate::ops::session::{keep_while_used, refuse_pending};
+use crate::ops::session::refuse_pending;
 use crate::ops::{
     CommonOptions, CreateOptions, CreateOutcome, DedupPolicy, RestoreOptions, Skipped, TypedWords,
 };
@@ -78,16 +78,7 @@ impl Command for RunArgs {
         let mut made = self.save(context)?;
         let mut warnings = std::mem::take(&mut made.warnings);
         warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
-        let kept = made.checkpoint.as_ref();
-        let kept = kept.map(|checkpoint| keep_while_used(context, checkpoint.id));
-        let _kept = match kept.transpose() {
-            // The checkpoint is there, and seldom dropped meanwhile.
-            Err(why) if why.signal().is_none() && why.code != Code::EVICTED_MEANWHILE => {
-                warnings.push(Warning::bookkeeping("keeping it from every policy")(why));
-                None
-            }
-            kept => kept.map_err(|error| self.not_run(error))?,
-        };
+        let _mark = made.mark.take();
         if !cmd.printer.json {
             cmd.warn(&warnings);
             insist(cmd, &made, &warnings);
@@ -163,13 +154,6 @@ impl RunArgs {
         Err(Error::consent_needed(&what, false))
     }
 
-    fn not_run(&self, mut error: Error) -> Error {
-        if error.signal().is_none() {
-            error.what = format!("{} was not run: {}", self.program(), error.what);
-        }
-        error
-    }
-
     /// Makes the checkpoint, unless checkpoints are switched off.
     fn save(&self, context: &Context) -> Result<CreateOutcome> {
         let words = self.command.iter().map(|word| word.as_encoded_bytes());
@@ -187,14 +171,18 @@ impl RunArgs {
                 .reason
                 .as_ref()
                 .map_or(unnamed, |_| DedupPolicy::Recent),
+            is_marked: true,
             ..CreateOptions::default()
         };
-        let made = create(context, &options).map_err(|error| self.not_run(error))?;
+        let program = self.program();
+        let made = create(context, &options).map_err(|mut error| {
+            if error.signal().is_none() {
+                error.what = format!("{program} was not run: {}", error.what);
+            }
+            error
+        })?;
         if made.skipped == Some(Skipped::TooManyFiles) {
-            let what = format!(
-                "{} was not run: there are more files than max_files",
-                self.program()
-            );
+            let what = format!("{program} was not run: there are more files than max_files");
             let next = "'checkpoint create' names the largest folders, 'checkpoint config set max_files 0' lifts the limit";
             return Err(Error::new(Code::NOT_RECORDED, what).advise(next));
         }

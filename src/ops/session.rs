@@ -4,7 +4,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Line, ObjectId};
 use crate::ops::{Context, Warning};
 use crate::store::{
-    Description, Inventory, Journal, JournalStage, JournalState, LockedStore, Scratch, Store,
+    Description, Inventory, Journal, JournalStage, JournalState, LockedStore, Store,
 };
 use crate::worktree::WorkTree;
 use crate::worktree::apply::stage;
@@ -177,19 +177,6 @@ fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal
         locked.drop_checkpoints(&[journal.safety])?;
     }
     locked.remove_journal()
-}
-
-/// Keeps a checkpoint from every policy for as long as this process has what is returned.
-///
-/// # Errors
-/// It is gone already, or the store cannot be written.
-pub fn keep_while_used(context: &Context, checkpoint: ObjectId) -> Result<Scratch> {
-    let store = context.require_store()?;
-    let session = begin(context, &store)?;
-    if !session.locked.inventory().checkpoints.holds(checkpoint) {
-        return Err(Error::evicted_meanwhile(checkpoint));
-    }
-    session.locked.mark_used(checkpoint)
 }
 
 /// Refuses a command that would have to wait for the end of an interrupted restore.

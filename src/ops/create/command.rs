@@ -165,8 +165,26 @@ fn capture_and_record(
     outcome.directories = directories.unwrap_or_default();
     // A pattern that is misspelt shows in what is left out all the same.
     outcome.left_out_told |= !options.include_sensitive.is_empty() && outcome.skipped.is_none();
+    if options.is_marked {
+        mark(session, &mut outcome);
+    }
     evict_for_size(context, session, &mut outcome);
     Ok(outcome)
+}
+
+/// Keeps the checkpoint from every policy; it is as good without, so a failure is a warning.
+fn mark(session: &Session<'_>, outcome: &mut CreateOutcome) {
+    let made = outcome.checkpoint.as_ref();
+    match made
+        .map(|made| session.locked.mark_used(made.id))
+        .transpose()
+    {
+        Ok(mark) => outcome.mark = mark,
+        Err(why) => {
+            let warning = Warning::bookkeeping("keeping it from every policy")(why);
+            outcome.warnings.push(warning);
+        }
+    }
 }
 
 /// Returns the key under which the size gate of a session is remembered, which concerns the whole

@@ -14,8 +14,8 @@ use crate::model::{
 };
 use crate::ops::restore::restore_paths;
 use crate::ops::{Captured, Context, LeftOut, Warning};
-use crate::store::Sum;
 use crate::store::transfer::remotes;
+use crate::store::{Scratch, Sum};
 use crate::worktree::{Root, WorkTree};
 
 /// Upper bound on a reason or source, in bytes.
@@ -44,6 +44,8 @@ pub struct CreateOptions {
     /// Whether plain copies are made.
     pub copies: bool,
     pub dedup: DedupPolicy,
+    /// No policy drops it for as long as there is [`CreateOutcome::mark`].
+    pub is_marked: bool,
     /// The event of an agent that led to it; otherwise the environment names the agent.
     pub provenance: Option<Provenance>,
     /// Text of the prompt that led to it, without secrets.
@@ -215,6 +217,9 @@ pub struct CreateOutcome {
     /// See [`CreateOptions::full_scan`].
     #[serde(skip)]
     pub directories: Vec<PathBuf>,
+    /// See [`CreateOptions::is_marked`].
+    #[serde(skip)]
+    pub mark: Option<Scratch>,
     #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
