@@ -23,6 +23,7 @@ const LONGEST_TEXT: usize = 4096;
 
 /// What a `create` records, how it is named and for how long it is kept.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct CreateOptions {
     pub reason: String,
     pub source: String,
