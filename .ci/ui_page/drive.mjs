@@ -19,7 +19,7 @@ let opened = [];
 async function open(url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(15000);
+  page.setDefaultTimeout(30000);
   page.faults = [];
   opened.push(page);
   page.on('pageerror', (why) => page.faults.push(String(why.stack)));
@@ -596,6 +596,7 @@ async function main() {
       failed++;
       console.log(`FAILED: ${name}\n${why.stack}`);
       const page = browser.contexts().at(-1)?.pages().at(-1);
+      if (page) console.log(`--- what the page shows:\n${(await page.innerText(':is(#dialog[open], body:not(:has(#dialog[open])))').catch(String)).slice(0, 1000)}\n---`);
       if (process.env.UI_FAULTS && page) await page.screenshot({ path: path.join(process.env.UI_FAULTS, `${failed}.png`) });
     }
     for (const context of browser.contexts()) await context.close();
