@@ -187,7 +187,7 @@ fn keys_of(agent: AgentName) -> &'static [&'static str] {
 
 #[test]
 fn some_mutations_are_passed_over_by_the_program_too() {
-    let number = cases(if is_full() { 1_000 } else { 13 });
+    let number = cases(if is_full() { 400 } else { 13 });
     let mut draw = Draw::new();
     let sandbox = Sandbox::new();
     sandbox.env("TMPDIR", sandbox.home());

@@ -65,7 +65,7 @@ fn real_histories_come_back_and_their_patches_are_those_of_git() {
 
 /// Commits spread evenly over the first-parent history, oldest first.
 fn commits(git: &Git) -> Vec<String> {
-    let number = if is_full() { 20 } else { 2 };
+    let number = if is_full() { 8 } else { 2 };
     let all = git.output(&["rev-list", "--first-parent", "--reverse", "--all"]);
     let all: Vec<&str> = all.lines().collect();
     let chosen: BTreeSet<usize> = (1..=number).map(|at| at * all.len() / number).collect();

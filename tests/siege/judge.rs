@@ -72,7 +72,7 @@ fn goes_on(
 ) -> Result<(), String> {
     let (field, scenario) = (&stage.field, stage.scenario);
     let work = Picture::of(scenario, field).tree;
-    every_state(stage, trial)?;
+    every_state(stage, trial, MOST_RESTORED)?;
     let listed = checkpoints(field);
     let printed = run.stdout.trim_end();
     let is_lost = |(id, _): &(String, String)| id.starts_with(printed);
@@ -89,7 +89,8 @@ fn goes_on(
         &captured(&work),
         "the create afterwards",
     )?;
-    every_state(stage, trial)?;
+    // All have just come back; `verify --full` below reads them again.
+    every_state(stage, trial, 1)?;
     let verified = field.cmd("verify --full");
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
@@ -289,7 +290,8 @@ fn restored_in_part(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn every_state(stage: &Stage<'_>, trial: usize) -> Result<(), String> {
+/// Checks that every former checkpoint is listed, and that up to so many, in turn, give back their directories.
+fn every_state(stage: &Stage<'_>, trial: usize, most: usize) -> Result<(), String> {
     let mut listed: BTreeMap<String, String> = checkpoints(&stage.field).into_iter().collect();
     if stage.states.keys().any(|id| !listed.contains_key(id)) {
         // An unreadable store was replaced by what was readable, and kept: a repair fetches the
@@ -302,7 +304,7 @@ fn every_state(stage: &Stage<'_>, trial: usize) -> Result<(), String> {
         }
         listed = checkpoints(&stage.field).into_iter().collect();
     }
-    let turns = stage.states.len().div_ceil(MOST_RESTORED);
+    let turns = stage.states.len().div_ceil(most);
     for (at, (id, state)) in stage.states.iter().enumerate() {
         if !listed.contains_key(id) {
             return Err(format!("{id} is not listed any more"));

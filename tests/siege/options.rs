@@ -31,7 +31,7 @@ impl Options {
             only: Vec::new(),
             place: None,
             is_sample: args.is_empty(),
-            least: if args.is_empty() { 2 } else { 12 },
+            least: if args.is_empty() { 2 } else { 8 },
         };
         if options.is_sample {
             options.seconds = 3.0;
