@@ -181,7 +181,9 @@ impl Objects {
 
     /// A pack that has an object, by the last listing, and its place there.
     pub fn locate(&self, id: &ObjectId) -> Option<(Arc<Pack>, IndexEntry)> {
-        self.snapshot().packs.iter().find_map(|pack| {
+        let listing = self.snapshot();
+        let mut packs = listing.packs.iter().filter(|pack| !pack.lacks(id));
+        packs.find_map(|pack| {
             let entry = pack.index().ok()?.find(id)?;
             Some((Arc::clone(pack), entry))
         })

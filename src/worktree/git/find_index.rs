@@ -186,6 +186,10 @@ pub fn load(root: &Path) -> Result<Tracked> {
 
 /// Returns the names that begin so, without that.
 fn below(mut names: IndexNames, first: &[u8]) -> IndexNames {
+    // A million names are not made anew for nothing.
+    if first.is_empty() {
+        return names;
+    }
     let cut = |path: Box<[u8]>| path.strip_prefix(first).map(Into::into);
     names.paths = names.paths.into_iter().filter_map(cut).collect();
     names.repositories = names.repositories.into_iter().filter_map(cut).collect();

@@ -1,5 +1,6 @@
 //! Pack indexes, version 2: encoding, parsing and lookups. Opens no file.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -60,6 +61,24 @@ pub fn encode(entries: &mut [IndexEntry], pack_trailer: [u8; 20]) -> Vec<u8> {
 )]
 fn push_u32(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&(number as u32).to_be_bytes());
+}
+
+/// Bytes of an index file before its names.
+pub const HEAD_BYTES: usize = NAMES_AT;
+
+/// Place, in the file of an index that begins with `head`, of the names that begin as `id` does; `None`
+/// if it is no such beginning.
+pub fn names_like(head: &[u8; HEAD_BYTES], id: &ObjectId) -> Option<Range<u64>> {
+    let (low, high) = fan_out(head, id);
+    let at = |position: usize| (NAMES_AT + position * 20) as u64;
+    (head[..8] == MAGIC && low <= high).then(|| at(low)..at(high))
+}
+
+/// Positions of the names that begin as `id` does.
+fn fan_out(data: &[u8], id: &ObjectId) -> (usize, usize) {
+    let first = usize::from(id.as_bytes()[0]);
+    let fan = |slot: usize| u32_at(data, 8 + slot * 4) as usize;
+    (if first == 0 { 0 } else { fan(first - 1) }, fan(first))
 }
 
 /// An index in memory.
@@ -181,9 +200,7 @@ impl PackIndex {
     }
 
     fn first_not_below(&self, id: &ObjectId) -> usize {
-        let first = usize::from(id.as_bytes()[0]);
-        let fan = |slot: usize| u32_at(&self.data, 8 + slot * 4) as usize;
-        let (mut low, mut high) = (if first == 0 { 0 } else { fan(first - 1) }, fan(first));
+        let (mut low, mut high) = fan_out(&self.data, id);
         while low < high {
             let middle = low + (high - low) / 2;
             let start = NAMES_AT + middle * 20;

@@ -1,8 +1,9 @@
 //! The packs of a store: their list, newest first, with index and reader opened on demand.
 
 use std::fmt::Display;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
@@ -12,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::pack::pack_delta;
 use crate::store::objects::pack::pack_reader::{HEADER_BYTES, damaged};
+use crate::store::objects::pack::{pack_delta, pack_index};
 use crate::store::{
     BaseCache, EntryCrc, EntryHeader, EntryKind, IndexEntry, ObjectKind, PackIndex, PackReader,
     Places, ReadError, ReadResult, Shared, TrailerHasher,
@@ -21,6 +22,9 @@ use crate::store::{
 
 /// Size in bytes up to which content is inflated at once to be hashed, which is faster.
 const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;
+/// Size in bytes of an index from which a few looks into its file are cheaper than reading it.
+const LARGE_INDEX_BYTES: u64 = 1 << 20;
+const MOST_LOOKS: usize = 128;
 
 /// Identity of a pack in one state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +47,8 @@ pub struct Pack {
     reader: OnceLock<PackReader>,
     bases: BaseCache,
     damage: Option<PackDamage>,
+    /// Looks into the file of an index that was not read.
+    looks: AtomicUsize,
 }
 
 /// The damage of a pack that is readable in spite of it.
@@ -82,6 +88,7 @@ impl Pack {
             reader,
             bases: BaseCache::default(),
             damage: None,
+            looks: AtomicUsize::default(),
         })
     }
 
@@ -101,6 +108,7 @@ impl Pack {
             reader: OnceLock::from(reader),
             bases: BaseCache::default(),
             damage: Some(damage),
+            looks: AtomicUsize::default(),
         }
     }
 
@@ -128,6 +136,31 @@ impl Pack {
             self.index.get_or_init(|| PackIndex::parse(data))
         };
         loaded.as_ref().map_err(|why| why.clone().into())
+    }
+
+    /// Whether a large index that was not read has no such name, where one look shows that: a few ids that
+    /// are probably new are not worth reading it.
+    pub fn lacks(&self, id: &ObjectId) -> bool {
+        !self.has_read_index()
+            && self.looks.fetch_add(1, Ordering::Relaxed) < MOST_LOOKS
+            && self.look_for(id).is_some_and(|is_named| !is_named)
+    }
+
+    /// `None` if the index is small, or cannot be read so.
+    fn look_for(&self, id: &ObjectId) -> Option<bool> {
+        let mut file = read_regular::open(&self.index_path).ok()?;
+        let size_bytes = file.metadata().ok()?.len();
+        if size_bytes < LARGE_INDEX_BYTES {
+            return None;
+        }
+        let mut head = [0; pack_index::HEAD_BYTES];
+        file.read_exact(&mut head).ok()?;
+        let place = pack_index::names_like(&head, id).filter(|place| place.end < size_bytes)?;
+        let mut names = vec![0; usize::try_from(place.end - place.start).ok()?];
+        file.seek(SeekFrom::Start(place.start)).ok()?;
+        file.read_exact(&mut names).ok()?;
+        let (names, _) = names.as_chunks::<20>();
+        Some(names.binary_search(id.as_bytes()).is_ok())
     }
 
     /// # Errors
@@ -447,6 +480,47 @@ mod tests {
     use crate::store::objects::object_hash::ObjectKind;
     use crate::store::objects::odb::Objects;
     use crate::store::objects::pack::pack_writer::PackWriter;
+
+    #[test]
+    fn a_large_index_is_asked_for_a_few_names_without_being_read() {
+        let place = tempfile::tempdir().unwrap();
+        let id = |number: u32| {
+            let mut bytes = [0; 20];
+            // Spread over all first bytes, and none of them at an odd number.
+            bytes[..4].copy_from_slice(&number.wrapping_mul(0x9e37_79b1).to_be_bytes());
+            ObjectId::from_bytes(bytes)
+        };
+        let write = |count: u32| {
+            let of = |number| IndexEntry {
+                id: id(2 * number),
+                offset: 12,
+                crc: 0,
+            };
+            let mut entries: Vec<IndexEntry> = (0..count).map(of).collect();
+            std::fs::write(place.path().join("p.pack"), "PACK").unwrap();
+            let bytes = pack_index::encode(&mut entries, [1; 20]);
+            std::fs::write(place.path().join("p.idx"), &bytes).unwrap();
+            bytes
+        };
+        let pack = || Pack::stat(place.path(), "p").unwrap();
+        let bytes = write(40_000);
+        let large = pack();
+        for number in 0..50 {
+            assert!(!large.lacks(&id(1600 * number)) && large.lacks(&id(1600 * number + 1)));
+        }
+        assert!(!large.has_read_index());
+        let many = |_| large.lacks(&id(1));
+        assert!(!(0..MOST_LOOKS).all(many), "many are looked for in memory");
+        // What is torn or damaged is left to whoever reads it.
+        for (at, broken) in [(0, bytes[..1 << 20].to_vec()), (9, bytes.clone())] {
+            let mut broken = broken;
+            broken[at] ^= 0xff;
+            std::fs::write(place.path().join("p.idx"), broken).unwrap();
+            assert!((0..50).all(|number| !pack().lacks(&id(1600 * number))));
+        }
+        write(40);
+        assert!(!pack().lacks(&id(1)), "a small one is read");
+    }
 
     #[test]
     fn a_changed_byte_anywhere_in_a_new_pack_is_noticed() {
