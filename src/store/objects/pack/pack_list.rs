@@ -143,11 +143,11 @@ impl Pack {
     pub fn lacks(&self, id: &ObjectId) -> bool {
         !self.has_read_index()
             && self.looks.fetch_add(1, Ordering::Relaxed) < MOST_LOOKS
-            && self.look_for(id).is_some_and(|is_named| !is_named)
+            && self.names_in_file(id).is_some_and(|is_named| !is_named)
     }
 
     /// `None` if the index is small, or cannot be read so.
-    fn look_for(&self, id: &ObjectId) -> Option<bool> {
+    fn names_in_file(&self, id: &ObjectId) -> Option<bool> {
         let mut file = read_regular::open(&self.index_path).ok()?;
         let size_bytes = file.metadata().ok()?.len();
         if size_bytes < LARGE_INDEX_BYTES {
