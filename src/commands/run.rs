@@ -11,6 +11,7 @@ use crate::commands::create::{insist, source};
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, RestoreAnswer};
 use crate::commands::status::change_words;
+use crate::config::ScanMonitor;
 use crate::model::session::redact::redact;
 use crate::model::{ChangeCounts, Checkpoint, CommandEnd};
 use crate::ops::browse::status::{ChangedSince, changed_since, drift};
@@ -205,11 +206,14 @@ impl RunArgs {
             return Ok(());
         }
         // It may have run for hours.
-        let context = &Context {
+        let mut context = Context {
             now_ms: environment::now_ms()?,
             progress: context.progress.clone(),
             ..context.stopped_by(&context.interrupt)
         };
+        // A restore depends on it.
+        context.settings.fsmonitor = ScanMonitor::Off;
+        let context = &context;
         let changed = changed_since(context, &checkpoint);
         if let Ok(changed) = &changed {
             done.answer.changed = Some(drift(&changed.changes));

@@ -94,7 +94,11 @@ impl Children<'_> {
         let _shield = self.interrupt.shield();
         let mut wake = Wake::new(true)?;
         let mut child = match start(words) {
-            Err(why) if is_script(&why) => start(&[&["/bin/sh".into()], words].concat())?,
+            // As a shell does; it looks for the file in PATH too.
+            Err(why) if is_script(&why) => {
+                let shell = ["/bin/sh", "-c", "exec \"$0\" \"$@\""].map(OsString::from);
+                start(&[&shell, words].concat())?
+            }
             started => started?,
         };
         let status = thread::scope(|scope| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use notify::event::{ModifyKind, RenameMode};
+use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::base::mutex::lock;
@@ -83,6 +83,8 @@ fn note(event: &Event, directories: &mut HashSet<PathBuf>) -> bool {
         return true;
     }
     match event.kind {
+        // A write to mapped memory is told by this alone.
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
         EventKind::Access(_) => return false,
         EventKind::Remove(_) | EventKind::Create(_) if !IS_RECURSIVE => {
             for path in &event.paths {
@@ -132,5 +134,15 @@ mod tests {
         let moved = EventKind::Modify(ModifyKind::Name(RenameMode::From));
         assert_eq!(left(moved), ["/top", "/top/ab"]);
         assert_eq!(left(EventKind::Any), all);
+    }
+
+    #[test]
+    fn a_file_that_was_open_for_writing_may_have_changed() {
+        let told = |kind| {
+            let event = Event::new(EventKind::Access(kind)).add_path("/top/a".into());
+            note(&event, &mut HashSet::from(["/top".into()]))
+        };
+        assert!(told(AccessKind::Close(AccessMode::Write)));
+        assert!(!told(AccessKind::Close(AccessMode::Read)) && !told(AccessKind::Read));
     }
 }

@@ -25,6 +25,8 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_LEVELS: usize = 8;
 /// A file by which it learns that it has seen all changes.
 const COOKIE: &str = ".watchman-cookie-";
+/// In what the server says of a directory in whose place is another one, among others.
+const NO_SIGN: &str = "sync_timeout";
 /// Settings of the whole machine.
 const SETTINGS: &str = "/etc/watchman.json";
 /// With settings of this name it looks into some directories only in part.
@@ -163,7 +165,7 @@ impl WatchServer {
             Some(Bser::Text(why)) => {
                 let mut why = String::from_utf8_lossy(why).into_owned();
                 // It keeps to the `.git` that a directory had at first.
-                if why.contains(COOKIE) {
+                if [COOKIE, NO_SIGN].iter().any(|part| why.contains(part)) {
                     why.push_str("; 'watchman watch-del' with this directory lets it begin anew");
                 }
                 Err(why.into())

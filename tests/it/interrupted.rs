@@ -309,16 +309,19 @@ fn what_kills_in_a_row_leave_goes_with_the_next_create_and_prune() {
     given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
+    let mut killed = 0;
     for at in 0..16 {
         sandbox.write("large", fixtures::noise(at as u64, 1 << 20));
         let calls = [FLUSHES, RENAMES][at % 2];
-        let _ = strace::kill_at(
+        let run = strace::kill_at(
             &sandbox,
             calls,
             1 + at / 3,
             &["create", "--reason", &at.to_string()],
         );
+        killed += usize::from(run.code == 137);
     }
+    assert!(killed > 4, "only {killed} were killed");
     sandbox.write("a", "2").create("last");
     assert!(
         leftovers(&sandbox.store()).is_empty(),

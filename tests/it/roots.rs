@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::bench::mcp_client::McpClient;
-use crate::bench::{Sandbox, limit, os, place};
+use crate::bench::{Sandbox, limit, os, place, skipped};
 use crate::hook::hook;
 
 /// A home with directories below it.
@@ -142,7 +142,7 @@ fn a_search_ends_at_the_border_of_a_file_system() {
 
     let inside = Path::new("/proc/sys/kernel");
     if !inside.is_dir() {
-        return;
+        return skipped("needs /proc");
     }
     let world = World::new(&[]);
     let store = place::store(&world.0.base(), Path::new("/"));

@@ -408,15 +408,13 @@ fn what_is_mounted_meanwhile_is_not_captured_and_comes_back() {
     watched.same("a link");
 }
 
-#[test]
-fn what_it_does_not_name_is_found_and_switches_it_off() {
-    let watched = given!(Watched::new());
+/// Edits a file as if the clock of the server had gone on without a look at it.
+fn hide_a_change(watched: &Watched) {
     let sandbox = &watched.sandbox;
     plant(sandbox);
     watched.same("first");
     watched.same("second");
     assert!(watched.relied_on() > 0);
-    // As if its clock had gone on without a look at what changed.
     let head = watched.head();
     sandbox.write("d1/s1/t/1", "unseen");
     watched.same("seen");
@@ -424,6 +422,21 @@ fn what_it_does_not_name_is_found_and_switches_it_off() {
     (later.root, later.len, later.basis) = (head.root, head.len, head.basis);
     let path = sandbox.store().join("checkpoint/stat-cache-head");
     fs::write(path, stat_cache::render(&later)).unwrap();
+}
+
+#[test]
+fn after_a_failure_everything_is_looked_at() {
+    let watched = given!(Watched::new());
+    hide_a_change(&watched);
+    let run = watched.sandbox.run(&["run", "--json", "--", "false"]);
+    assert_eq!(run.data()["changed"]["modified"], 1, "{run}");
+}
+
+#[test]
+fn what_it_does_not_name_is_found_and_switches_it_off() {
+    let watched = given!(Watched::new());
+    let sandbox = &watched.sandbox;
+    hide_a_change(&watched);
     let run = sandbox
         .at("2027-01-01T00:00:00Z")
         .run(&["create", "-r", "check", "--json"]);

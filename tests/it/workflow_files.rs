@@ -248,6 +248,7 @@ fn a_rewind_keeps_what_was_added_to_the_file_since() {
 #[test]
 fn a_transition_whose_ref_cannot_be_changed_leaves_the_files_as_they_were() {
     given!(if strace::available());
+    let mut failed = 0;
     for profile in ["pipeline", "phases", "registry"] {
         for line in [
             "phase done",
@@ -274,7 +275,9 @@ fn a_transition_whose_ref_cannot_be_changed_leaves_the_files_as_they_were() {
                 let differs = before.0.diff(&after.0);
                 let is_same = run.code == 0 || before == after;
                 assert!(is_same, "{profile}, {nth}\n{run}\n{differs:?}\n{}", after.1);
+                failed += usize::from(run.code != 0);
             }
         }
     }
+    assert!(failed > 15, "only {failed} failed");
 }

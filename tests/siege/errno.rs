@@ -48,7 +48,7 @@ const ERRORS: &[(&str, &str)] = &[
 ];
 
 /// How many more errors the chief scenarios get: about one of each kind.
-const MANY: usize = 8;
+const MANY: usize = 12;
 
 pub fn besiege(options: &Options, tally: &Tally) {
     over_scenarios(options, 8, &|scenario, until| {

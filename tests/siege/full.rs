@@ -72,7 +72,14 @@ impl Site<'_> {
     /// Doubles the free space until it suffices, then tries sizes between in the seed's order.
     fn sweep(&self, mut choice: Choice, until: Instant) -> usize {
         let (mut tried, mut enough) = (1, 0);
-        while !self.suffices(enough, tried) && enough < MOST {
+        while !self.suffices(enough, tried) {
+            if enough >= MOST {
+                self.tally.lost(format!(
+                    "{}: {enough} are too few",
+                    self.stage.scenario.name
+                ));
+                break;
+            }
             tried += 1;
             enough = (enough * 2).max(1);
         }

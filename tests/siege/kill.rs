@@ -39,16 +39,19 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
     points.append(&mut others);
     let place = |call: &Call| format!("{}, killed at {} {}", scenario.name, call.name, call.nth);
     points.retain(|call| options.wants_place(&place(call)));
-    let mut tried = 0;
+    let (mut tried, mut struck) = (0, 0);
     for (at, call) in points.iter().enumerate() {
         if at >= sure && Instant::now() > until {
             break;
         }
         tried += 1;
-        tally.kill_points.fetch_add(1, Ordering::Relaxed);
-        if let Err(why) = trial(&stage, call, at, &mut choice, tally) {
-            tally.lost(format!("{}: {why}", place(call)));
+        match trial(&stage, call, at, &mut choice, tally) {
+            Ok(is_killed) => struck += usize::from(is_killed),
+            Err(why) => tally.lost(format!("{}: {why}", place(call))),
         }
+    }
+    if tried > 0 && struck == 0 {
+        tally.lost(format!("{}: no kill struck", scenario.name));
     }
     println!(
         "  {}: {tried} of {} places, {sure} of them for certain",
@@ -57,24 +60,31 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
     );
 }
 
+/// Returns whether the command was killed.
 fn trial(
     stage: &Stage<'_>,
     call: &Call,
     at: usize,
     choice: &mut Choice,
     tally: &Tally,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let (field, line) = (&stage.field, stage.scenario.line);
+    let killed = |call: &Call, line| {
+        let run = field.killed(call, line);
+        let count = u64::from(run.code == 137);
+        tally.kill_points.fetch_add(count, Ordering::Relaxed);
+        run
+    };
     field.put_back();
-    let run = field.killed(call, line);
+    let run = killed(call, line);
     if at.is_multiple_of(TWICE_EVERY) {
         let name = ["write", "rename", "fsync", "unlink", "openat", "exit_group"][choice.below(6)];
         let again = Call {
             name: name.into(),
             nth: 1 + choice.below(6),
         };
-        let _ = field.killed(&again, "create -r afterwards -q");
-        tally.kill_points.fetch_add(1, Ordering::Relaxed);
+        let _ = killed(&again, "create -r afterwards -q");
     }
-    judge(stage, &run, run.code == 137, at, tally)
+    let is_killed = run.code == 137;
+    judge(stage, &run, is_killed, at, tally).map(|()| is_killed)
 }
