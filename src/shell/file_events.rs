@@ -83,7 +83,7 @@ fn note(event: &Event, directories: &mut HashSet<PathBuf>) -> bool {
         return true;
     }
     match event.kind {
-        // A write to mapped memory is told by this alone.
+        // A write to mapped memory has no other event.
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
         EventKind::Access(_) => return false,
         EventKind::Remove(_) | EventKind::Create(_) if !IS_RECURSIVE => {

@@ -164,7 +164,7 @@ impl WatchServer {
         match answer.get("error") {
             Some(Bser::Text(why)) => {
                 let mut why = String::from_utf8_lossy(why).into_owned();
-                // It keeps to the `.git` that a directory had at first.
+                // It keeps to the directory, or the `.git` in it, that was there at first.
                 if [COOKIE, NO_SIGN].iter().any(|part| why.contains(part)) {
                     why.push_str("; 'watchman watch-del' with this directory lets it begin anew");
                 }

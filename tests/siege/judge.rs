@@ -294,7 +294,8 @@ fn restored_in_part(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every former checkpoint is listed, and that up to so many, in turn, give back their directories.
+/// Checks that every former checkpoint is listed, and that up to `most` of them, in turn, give back
+/// their directories.
 fn every_state(stage: &Stage<'_>, trial: usize, most: usize) -> Result<(), String> {
     let mut listed: BTreeMap<String, String> = checkpoints(&stage.field).into_iter().collect();
     if stage.states.keys().any(|id| !listed.contains_key(id)) {

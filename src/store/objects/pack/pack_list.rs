@@ -143,11 +143,11 @@ impl Pack {
     pub fn lacks(&self, id: &ObjectId) -> bool {
         !self.has_read_index()
             && self.looks.fetch_add(1, Ordering::Relaxed) < MOST_LOOKS
-            && self.names_in_file(id).is_some_and(|is_named| !is_named)
+            && self.is_in_file(id).is_some_and(|is_named| !is_named)
     }
 
     /// `None` if the index is small, or cannot be read so.
-    fn names_in_file(&self, id: &ObjectId) -> Option<bool> {
+    fn is_in_file(&self, id: &ObjectId) -> Option<bool> {
         let mut file = read_regular::open(&self.index_path).ok()?;
         let size_bytes = file.metadata().ok()?.len();
         if size_bytes < LARGE_INDEX_BYTES {
@@ -511,7 +511,7 @@ mod tests {
         assert!(!large.has_read_index());
         let many = |_| large.lacks(&id(1));
         assert!(!(0..MOST_LOOKS).all(many), "many are looked for in memory");
-        // What is torn or damaged is left to whoever reads it.
+        // One that is torn or damaged is read as a whole.
         let (mut other, mut shifted) = (bytes.clone(), bytes.clone());
         other[0] ^= 0xff;
         shifted[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
