@@ -13,7 +13,7 @@ use crate::ops::find_root::store_position;
 use crate::ui::front::Runner;
 
 /// Time between two looks at the store, for each page that listens.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 /// Time after which a page without an event learns that the server is there.
 const BETWEEN_SIGNS: Duration = Duration::from_secs(15);
 

@@ -281,3 +281,39 @@ fn a_transition_whose_ref_cannot_be_changed_leaves_the_files_as_they_were() {
     }
     assert!(failed > 15, "only {failed} failed");
 }
+
+#[test]
+fn a_transition_that_cannot_be_taken_back_takes_its_files_along() {
+    given!(if strace::available());
+    let (mut failed, calls) = (0, "statx,fsync");
+    let begun = || {
+        let sandbox = Sandbox::new();
+        sandbox.ok("workflow init --id run --profile pipeline --phase a --phase b");
+        sandbox.ok("phase start a");
+        sandbox
+    };
+    let state = |sandbox: &Sandbox| {
+        let listed = sandbox.json("workflow list --all")["workflows"].clone();
+        let of = |run: &Value| [&run["id"], &run["status"], &run["is_archived"]].map(Value::clone);
+        let listed = listed.as_array().unwrap().iter().map(of);
+        let file = std::fs::read_to_string(sandbox.path(PIPELINE)).ok();
+        (listed.collect::<Vec<_>>(), file)
+    };
+    for line in ["workflow end run --abandon", "workflow end run --delete"] {
+        let sandbox = begun();
+        let before = state(&sandbox);
+        strace::failing_from(&sandbox, calls, "EACCES", 60_000, &words(line)).success();
+        let (last, after) = (strace::traced(&sandbox), state(&sandbox));
+        for nth in last.saturating_sub(24)..=last {
+            let sandbox = begun();
+            let run = strace::failing_from(&sandbox, calls, "EACCES", nth, &words(line));
+            let now = state(&sandbox);
+            assert!(
+                now == before || now == after,
+                "{nth} of {last}\n{run}\n{now:?}"
+            );
+            failed += usize::from(run.code != 0);
+        }
+    }
+    assert!(failed > 8, "only {failed} failed");
+}

@@ -1,6 +1,5 @@
 //! The judge: whether everything that was promised still holds after a trial.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use super::field::Field;
@@ -72,11 +71,10 @@ fn goes_on(
 ) -> Result<(), String> {
     let (field, scenario) = (&stage.field, stage.scenario);
     let work = Picture::of(scenario, field).tree;
-    every_state(stage, trial, MOST_RESTORED)?;
-    let listed = checkpoints(field);
+    let listed = every_state(stage, trial)?;
     let printed = run.stdout.trim_end();
-    let is_lost = |(id, _): &(String, String)| id.starts_with(printed);
-    if scenario.is("create") && printed.len() == 8 && !listed.iter().any(is_lost) {
+    let is_it = |(id, _): &(String, String)| id.starts_with(printed);
+    if scenario.is("create") && printed.len() == 8 && !listed.iter().any(is_it) {
         return Err(format!("a printed id is not listed: {run}"));
     }
     let made = made_afterwards(stage, trial, tally)?;
@@ -89,13 +87,11 @@ fn goes_on(
         &captured(&work),
         "the create afterwards",
     )?;
-    // They have just come back; `verify --full` below reads them again.
-    every_state(stage, trial, 1)?;
     let verified = field.cmd("verify --full");
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
     }
-    nothing_came_back(stage, &listed)?;
+    none_came_or_went(stage, &listed)?;
     // Where the power was cut, what was deleted may be back under the name of what is to go.
     let is_taken_back = scenario.taken_back_by.is_some() && !trial.is_multiple_of(2);
     if scenario.is_repeatable && (!is_done || scenario.is("delete")) && !is_taken_back {
@@ -127,9 +123,11 @@ fn goes_on(
     }
 }
 
-/// Checks that what was gone is gone, and that the manifest names what there is.
-fn nothing_came_back(stage: &Stage<'_>, before: &[(String, String)]) -> Result<(), String> {
+/// Checks that what was listed still is, that what was gone is gone, and that the manifest names what
+/// there is.
+fn none_came_or_went(stage: &Stage<'_>, before: &[(String, String)]) -> Result<(), String> {
     let (now, store) = (checkpoints(&stage.field), stage.field.store());
+    is_listed(stage, &now)?;
     let manifest = std::fs::read_to_string(store.join("checkpoint-manifest.md"));
     let manifest = manifest.map_err(|error| error.to_string())?;
     for (id, reason) in &now {
@@ -142,6 +140,15 @@ fn nothing_came_back(stage: &Stage<'_>, before: &[(String, String)]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Checks that each former checkpoint is among these.
+fn is_listed(stage: &Stage<'_>, now: &[(String, String)]) -> Result<(), String> {
+    let is_gone = |id: &&String| !now.iter().any(|(listed, _)| listed == *id);
+    match stage.states.keys().find(is_gone) {
+        Some(id) => Err(format!("{id} is not listed any more")),
+        None => Ok(()),
+    }
 }
 
 /// Gives the command again, if need be after the first one that its refusal names.
@@ -294,11 +301,11 @@ fn restored_in_part(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every former checkpoint is listed, and that up to `most` of them, in turn, give back
-/// their directories.
-fn every_state(stage: &Stage<'_>, trial: usize, most: usize) -> Result<(), String> {
-    let mut listed: BTreeMap<String, String> = checkpoints(&stage.field).into_iter().collect();
-    if stage.states.keys().any(|id| !listed.contains_key(id)) {
+/// Checks that every former checkpoint is listed, and that those whose turn it is give back their
+/// directories. Returns what is listed.
+fn every_state(stage: &Stage<'_>, trial: usize) -> Result<Vec<(String, String)>, String> {
+    let mut listed = checkpoints(&stage.field);
+    if is_listed(stage, &listed).is_err() {
         // An unreadable store was replaced by what was readable, and kept: a repair fetches the
         // rest from there.
         let repaired = stage.field.cmd("verify --repair");
@@ -307,18 +314,16 @@ fn every_state(stage: &Stage<'_>, trial: usize, most: usize) -> Result<(), Strin
                 "something is not listed, and a repair fails: {repaired}"
             ));
         }
-        listed = checkpoints(&stage.field).into_iter().collect();
+        listed = checkpoints(&stage.field);
+        is_listed(stage, &listed)?;
     }
-    let turns = stage.states.len().div_ceil(most);
+    let turns = stage.states.len().div_ceil(MOST_RESTORED);
     for (at, (id, state)) in stage.states.iter().enumerate() {
-        if !listed.contains_key(id) {
-            return Err(format!("{id} is not listed any more"));
-        }
         if at % turns == trial % turns {
             same(&held(&stage.field, id)?, state, id)?;
         }
     }
-    Ok(())
+    Ok(listed)
 }
 
 /// The part of a directory that a checkpoint holds: without what rules leave out, and without

@@ -13,9 +13,6 @@ use super::tally::Tally;
 /// Upper bound on one call in bytes; 0 is half of what was requested.
 const LIMITS: [u64; 8] = [0, 1, 7, 64, 100, 511, 4096, 65_537];
 
-/// Size of a store above which the smallest limits are left out, in bytes.
-const LARGE_BYTES: u64 = 20_000;
-
 pub fn besiege(options: &Options, tally: &Tally) {
     if !shorten::IS_POSSIBLE {
         tally.skipped("short reads and writes: they need Linux on x86-64");
@@ -32,12 +29,7 @@ fn sweep(scenario: &Scenario, until: Instant, tally: &Tally) {
         .expect("the siege has a path")
         .display()
         .to_string();
-    // Megabytes by the byte would take minutes.
-    let is_large = stage.bytes > LARGE_BYTES;
-    let limits = LIMITS
-        .iter()
-        .filter(|limit| !is_large || !(1..64).contains(*limit));
-    for (at, limit) in limits.enumerate() {
+    for (at, limit) in LIMITS.iter().enumerate() {
         if at > 1 && Instant::now() > until {
             break;
         }

@@ -2,7 +2,8 @@
 //!
 //! The siege starts itself as `siege --shorten LIMIT PROGRAM ARGS…`: it traces the program
 //! (ptrace(2)) and cuts the length of every call that reads from or writes to a file to LIMIT
-//! bytes, or to half of what was requested if that is 0.
+//! bytes, or to half of what was requested if that is 0. After a few such calls one is let through:
+//! the others of a long loop would show nothing new.
 
 pub const ARGUMENT: &str = "--shorten";
 pub const IS_POSSIBLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
@@ -42,6 +43,8 @@ mod traced {
     const WAITING: &str = "kill -STOP $$; exec \"$@\"";
     /// Lower bound on a length that is cut: a kernel counter takes eight bytes or none.
     const SHORTEST: u64 = 9;
+    /// Calls of a thread that are cut in a row.
+    const IN_A_ROW: u32 = 4;
     /// The first call of the program itself; before, shared libraries are loaded.
     const POLL: u64 = 7;
 
@@ -67,7 +70,7 @@ mod traced {
         ptrace::seize(main, options).expect("it can be traced");
         ptrace::interrupt(main).expect("it can be stopped");
         nix::sys::signal::kill(main, Signal::SIGCONT).expect("it goes on");
-        let mut inside: HashMap<Pid, Option<u64>> = HashMap::new();
+        let (mut inside, mut row) = (HashMap::<Pid, Option<u64>>::new(), HashMap::new());
         let mut is_loaded = false;
         loop {
             match waitpid(None, Some(WaitPidFlag::__WALL)).expect("something is traced") {
@@ -77,7 +80,8 @@ mod traced {
                     match inside.remove(&pid) {
                         None => {
                             is_loaded = is_loaded || calls(pid) == Some(POLL);
-                            let length = is_loaded.then(|| shorten(pid, limit));
+                            let row = row.entry(pid).or_insert(0);
+                            let length = is_loaded.then(|| shorten(pid, limit, row));
                             inside.insert(pid, length.flatten());
                         }
                         Some(length) => give_back(pid, length),
@@ -104,8 +108,9 @@ mod traced {
         ptrace::getregs(pid).ok().map(|regs| regs.orig_rax)
     }
 
-    /// Cuts the length at the entry of a call; returns the requested one.
-    fn shorten(pid: Pid, limit: u64) -> Option<u64> {
+    /// Cuts the length at the entry of a call, the next of so many in a row; returns the requested
+    /// one.
+    fn shorten(pid: Pid, limit: u64, row: &mut u32) -> Option<u64> {
         let mut regs = ptrace::getregs(pid).ok()?;
         let fd = regs.rdi;
         let length = length_of(&mut regs)?;
@@ -116,6 +121,10 @@ mod traced {
             limit.min(asked)
         };
         if asked < SHORTEST || cut == asked || !is_file(pid, fd) {
+            return None;
+        }
+        *row = (*row + 1) % (IN_A_ROW + 1);
+        if *row == 0 {
             return None;
         }
         *length = cut;

@@ -49,6 +49,16 @@ impl Store {
         Ok(tips.filter_map(|(id, tip)| Some((id, tip?))).collect())
     }
 
+    /// The newest transition of a run; `None` if there is no such run.
+    ///
+    /// # Errors
+    /// The ref is torn or cannot be read.
+    pub fn workflow_tip(&self, id: &str) -> Result<Option<ObjectId>> {
+        let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
+        let named = run_refs::value(self.layout(), id)?;
+        named.map(|value| value.id().ok_or_else(torn)).transpose()
+    }
+
     /// Reads the state after a transition.
     ///
     /// # Errors
@@ -207,7 +217,7 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// The ref is torn, the previous transition is unreadable or from a newer program, or a file
-    /// cannot be written: nothing has changed.
+    /// cannot be written. Nothing has changed, unless the ref cannot be put back either.
     pub fn record_workflow(
         &mut self,
         id: &str,
@@ -222,9 +232,7 @@ impl LockedStore<'_> {
             return Err(Error::usage(what));
         }
         let layout = self.store().layout();
-        let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
-        let named = run_refs::value(layout, id)?.map(|value| value.id().ok_or_else(torn));
-        let present = named.transpose()?;
+        let present = self.store().workflow_tip(id)?;
         if present != expected {
             return Ok(None);
         }

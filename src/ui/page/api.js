@@ -29,8 +29,11 @@ export class Failure extends Error {
   }
 }
 
+const key = () => sessionStorage.getItem(KEY) ?? '';
+
 const post = async (where, body) => {
-  const options = { method: body ? 'POST' : 'GET', headers: { 'X-Token': sessionStorage.getItem(KEY) ?? '' }, cache: 'no-store' };
+  const used = key();
+  const options = { method: body ? 'POST' : 'GET', headers: { 'X-Token': used }, cache: 'no-store' };
   if (body) [options.headers['Content-Type'], options.body] = ['application/json', JSON.stringify(body)];
   let answer;
   try {
@@ -38,10 +41,13 @@ const post = async (where, body) => {
   } catch {
     throw new Failure({ code: 'gone', message: 'the server does not answer', hint: "run 'checkpoint ui' again, and open the address that it prints" });
   }
-  const before = sessionStorage.getItem(BEFORE);
-  sessionStorage.removeItem(BEFORE);
-  // A key that is not known does not take the place of one that is.
-  if (answer.status === 401 && before) return sessionStorage.setItem(KEY, before), post(where, body);
+  // A key that is not known does not take the place of one that is, and each answer is one about the key of its call.
+  if (used === key()) {
+    const before = sessionStorage.getItem(BEFORE);
+    sessionStorage.removeItem(BEFORE);
+    if (answer.status === 401 && before) sessionStorage.setItem(KEY, before);
+  }
+  if (answer.status === 401 && used !== key()) return post(where, body);
   if (answer.status === 401 || (answer.status === 403 && !body)) throw new Failure({ code: 'token', message: 'the server does not know this page', hint: "open the address that 'checkpoint ui' printed" });
   if (!answer.ok) throw new Failure({ code: `http_${answer.status}`, message: (await answer.text()).trim().slice(0, 300) || `the server refused (${answer.status})` });
   return answer;

@@ -211,3 +211,11 @@ pub fn has_struck(sandbox: &Sandbox) -> bool {
     let log = std::fs::read(log_file(sandbox)).expect("the tracer wrote its log");
     String::from_utf8_lossy(&log).contains("(INJECTED)")
 }
+
+/// How many of its calls the last run made.
+pub fn traced(sandbox: &Sandbox) -> usize {
+    let log = std::fs::read(log_file(sandbox)).expect("the tracer wrote its log");
+    log.split(|byte| *byte == b'\n')
+        .filter(|line| line.contains(&b'('))
+        .count()
+}
