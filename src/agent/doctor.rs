@@ -13,6 +13,7 @@ use crate::agent::{AgentName, AgentPlan, Agents, SettingsFile, SetupPlaces, setu
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{age, ago};
+use crate::config::ScanMonitor;
 use crate::error::{Code, CommandWords, Error, Result, Sentence};
 use crate::model::checkpoint::selector;
 use crate::model::json::{JsonSchema, Serialize};
@@ -244,6 +245,16 @@ fn of_store(
         let what = format!("{watcher} makes checkpoints by itself");
         HealthCheck::new(Good, "watch", what)
     }));
+    let off = store.layout().monitor_off();
+    if context.settings.fsmonitor == ScanMonitor::Watchman && off.exists() {
+        let what =
+            "watchman did not name a change once: it is not used, and each create looks at all";
+        let advice = Sentence::new(
+            "remove {} to use it again",
+            &[&off.as_os_str().as_encoded_bytes()],
+        );
+        checks.push(HealthCheck::new(Note, "monitor", what).advised(advice));
+    }
     let holds = hold::active_holds(context, store, &mut outcome.warnings);
     checks.extend(holds.iter().map(|hold| {
         let (name, left) = (escape(&hold.name), age(context.now_ms, hold.end_ms));

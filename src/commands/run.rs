@@ -152,7 +152,7 @@ impl RunArgs {
             return Ok(());
         }
         let what = format!("restore the directory if {} fails", self.program());
-        Err(Error::consent_needed(&what, false))
+        Err(Error::consent_needed(&what, false).advise("nothing was run; add --yes to confirm"))
     }
 
     /// Makes the checkpoint, unless checkpoints are switched off.

