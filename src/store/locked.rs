@@ -1,6 +1,7 @@
 //! The store while its lock is held: the only type with methods that change a store.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Code, Error, Result};
@@ -308,11 +309,21 @@ impl<'s> LockedStore<'s> {
 /// Checks that packs just published are where they were put.
 pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<()> {
     packs.iter().try_for_each(|stamp| {
-        let pack = layout.packs().join(format!("{}.pack", stamp.name));
+        let pack = path_of(layout, stamp);
         std::fs::metadata(&pack)
             .map(drop)
             .map_err(Error::io("find the pack just written", &pack))
     })
+}
+
+/// Whether one of these packs is known not to be where it was put.
+pub(super) fn is_gone(layout: &Layout, packs: &[PackStamp]) -> bool {
+    let mut packs = packs.iter().map(|stamp| path_of(layout, stamp));
+    packs.any(|pack| matches!(pack.try_exists(), Ok(false)))
+}
+
+fn path_of(layout: &Layout, stamp: &PackStamp) -> PathBuf {
+    layout.packs().join(format!("{}.pack", stamp.name))
 }
 
 fn refs_of(ids: &[ObjectId]) -> Vec<(Family, ObjectId)> {

@@ -285,13 +285,6 @@ fn a_transition_whose_ref_cannot_be_changed_leaves_the_files_as_they_were() {
 #[test]
 fn a_transition_that_cannot_be_taken_back_takes_its_files_along() {
     given!(if strace::available());
-    let (mut failed, calls) = (0, "statx,fsync");
-    let begun = || {
-        let sandbox = Sandbox::new();
-        sandbox.ok("workflow init --id run --profile pipeline --phase a --phase b");
-        sandbox.ok("phase start a");
-        sandbox
-    };
     let state = |sandbox: &Sandbox| {
         let listed = sandbox.json("workflow list --all")["workflows"].clone();
         let of = |run: &Value| [&run["id"], &run["status"], &run["is_archived"]].map(Value::clone);
@@ -299,21 +292,47 @@ fn a_transition_that_cannot_be_taken_back_takes_its_files_along() {
         let file = std::fs::read_to_string(sandbox.path(PIPELINE)).ok();
         (listed.collect::<Vec<_>>(), file)
     };
-    for line in ["workflow end run --abandon", "workflow end run --delete"] {
-        let sandbox = begun();
-        let before = state(&sandbox);
-        strace::failing_from(&sandbox, calls, "EACCES", 60_000, &words(line)).success();
-        let (last, after) = (strace::traced(&sandbox), state(&sandbox));
-        for nth in last.saturating_sub(24)..=last {
+    let failed = Some("phase fail a --error broken --final");
+    for (more, line) in [
+        (None, "workflow end run --abandon"),
+        (None, "workflow end run --delete"),
+        (None, "workflow end run --purge --yes"),
+        (failed, "workflow end run"),
+    ] {
+        let begun = || {
+            let sandbox = Sandbox::new();
+            sandbox.ok("workflow init --id run --profile pipeline --phase a --phase b");
+            sandbox.ok("phase start a");
+            if let Some(more) = more {
+                sandbox.ok(more);
+            }
+            sandbox
+        };
+        // A look that is refused stays so; a flush may fail once.
+        for (calls, count) in [("statx", 11), ("fsync", 8)] {
+            let failing = if calls == "statx" {
+                strace::failing_from
+            } else {
+                strace::failing_nth
+            };
             let sandbox = begun();
-            let run = strace::failing_from(&sandbox, calls, "EACCES", nth, &words(line));
-            let now = state(&sandbox);
-            assert!(
-                now == before || now == after,
-                "{nth} of {last}\n{run}\n{now:?}"
-            );
-            failed += usize::from(run.code != 0);
+            let before = state(&sandbox);
+            failing(&sandbox, calls, "EACCES", 60_000, &words(line)).success();
+            let (last, after) = (strace::traced(&sandbox), state(&sandbox));
+            let mut struck = [0, 0];
+            for nth in last.saturating_sub(count).max(1)..=last {
+                let sandbox = begun();
+                let run = failing(&sandbox, calls, "EACCES", nth, &words(line));
+                let has_struck = strace::has_struck(&sandbox);
+                let now = state(&sandbox);
+                let end = if run.code == 0 { &after } else { &before };
+                assert!(now == *end, "{nth} of {last} {calls}\n{run}\n{now:?}");
+                struck[usize::from(run.code == 0)] += usize::from(has_struck);
+            }
+            // Some before the ref was changed, and some looks after it.
+            let are_both = struck[0] > 0 && (struck[1] > 0 || calls != "statx");
+            assert!(are_both, "{line}, {calls}: {struck:?}");
+            println!("{line}, {calls}: {struck:?}");
         }
     }
-    assert!(failed > 8, "only {failed} failed");
 }

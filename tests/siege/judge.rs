@@ -71,7 +71,7 @@ fn goes_on(
 ) -> Result<(), String> {
     let (field, scenario) = (&stage.field, stage.scenario);
     let work = Picture::of(scenario, field).tree;
-    let listed = every_state(stage, trial)?;
+    let listed = every_state(stage, trial, MOST_RESTORED)?;
     let printed = run.stdout.trim_end();
     let is_it = |(id, _): &(String, String)| id.starts_with(printed);
     if scenario.is("create") && printed.len() == 8 && !listed.iter().any(is_it) {
@@ -87,11 +87,13 @@ fn goes_on(
         &captured(&work),
         "the create afterwards",
     )?;
+    // They have just come back; `verify --full` below reads them again.
+    let now = every_state(stage, trial, 1)?;
     let verified = field.cmd("verify --full");
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
     }
-    none_came_or_went(stage, &listed)?;
+    nothing_came_back(stage, &listed, &now)?;
     // Where the power was cut, what was deleted may be back under the name of what is to go.
     let is_taken_back = scenario.taken_back_by.is_some() && !trial.is_multiple_of(2);
     if scenario.is_repeatable && (!is_done || scenario.is("delete")) && !is_taken_back {
@@ -123,14 +125,14 @@ fn goes_on(
     }
 }
 
-/// Checks that what was listed still is, that what was gone is gone, and that the manifest names what
-/// there is.
-fn none_came_or_went(stage: &Stage<'_>, before: &[(String, String)]) -> Result<(), String> {
-    let (now, store) = (checkpoints(&stage.field), stage.field.store());
-    is_listed(stage, &now)?;
-    let manifest = std::fs::read_to_string(store.join("checkpoint-manifest.md"));
+/// Full ids and reasons of checkpoints.
+type Listed = Vec<(String, String)>;
+
+/// Checks that what was gone is gone, and that the manifest names what there is.
+fn nothing_came_back(stage: &Stage<'_>, before: &Listed, now: &Listed) -> Result<(), String> {
+    let manifest = std::fs::read_to_string(stage.field.store().join("checkpoint-manifest.md"));
     let manifest = manifest.map_err(|error| error.to_string())?;
-    for (id, reason) in &now {
+    for (id, reason) in now {
         let may_go = stage.scenario.may_go.contains(&reason.as_str());
         if may_go && !before.iter().any(|(old, _)| old == id) {
             return Err(format!("{id} ({reason}) came back"));
@@ -140,15 +142,6 @@ fn none_came_or_went(stage: &Stage<'_>, before: &[(String, String)]) -> Result<(
         }
     }
     Ok(())
-}
-
-/// Checks that each former checkpoint is among these.
-fn is_listed(stage: &Stage<'_>, now: &[(String, String)]) -> Result<(), String> {
-    let is_gone = |id: &&String| !now.iter().any(|(listed, _)| listed == *id);
-    match stage.states.keys().find(is_gone) {
-        Some(id) => Err(format!("{id} is not listed any more")),
-        None => Ok(()),
-    }
 }
 
 /// Gives the command again, if need be after the first one that its refusal names.
@@ -301,11 +294,12 @@ fn restored_in_part(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every former checkpoint is listed, and that those whose turn it is give back their
-/// directories. Returns what is listed.
-fn every_state(stage: &Stage<'_>, trial: usize) -> Result<Vec<(String, String)>, String> {
+/// Checks that every former checkpoint is listed, and that up to `most` of them, in turn, give back
+/// their directories. Returns what is listed.
+fn every_state(stage: &Stage<'_>, trial: usize, most: usize) -> Result<Listed, String> {
     let mut listed = checkpoints(&stage.field);
-    if is_listed(stage, &listed).is_err() {
+    let is_missing = |listed: &Listed, id: &String| !listed.iter().any(|(known, _)| known == id);
+    if stage.states.keys().any(|id| is_missing(&listed, id)) {
         // An unreadable store was replaced by what was readable, and kept: a repair fetches the
         // rest from there.
         let repaired = stage.field.cmd("verify --repair");
@@ -315,10 +309,12 @@ fn every_state(stage: &Stage<'_>, trial: usize) -> Result<Vec<(String, String)>,
             ));
         }
         listed = checkpoints(&stage.field);
-        is_listed(stage, &listed)?;
     }
-    let turns = stage.states.len().div_ceil(MOST_RESTORED);
+    let turns = stage.states.len().div_ceil(most);
     for (at, (id, state)) in stage.states.iter().enumerate() {
+        if is_missing(&listed, id) {
+            return Err(format!("{id} is not listed any more"));
+        }
         if at % turns == trial % turns {
             same(&held(&stage.field, id)?, state, id)?;
         }

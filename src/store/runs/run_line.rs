@@ -7,7 +7,7 @@ use crate::model::ObjectId;
 use crate::model::run_id::is_legal;
 use crate::model::transition::{self, TRANSITION_FORMAT};
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::locked::check_still_there;
+use crate::store::locked::{check_still_there, is_gone};
 use crate::store::refs::{commit_codec, ref_files};
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
@@ -217,7 +217,7 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// The ref is torn, the previous transition is unreadable or from a newer program, or a file
-    /// cannot be written. Nothing has changed, unless the ref cannot be put back either.
+    /// cannot be written: nothing has changed.
     pub fn record_workflow(
         &mut self,
         id: &str,
@@ -258,16 +258,29 @@ impl LockedStore<'_> {
             }
         }
         // As with a checkpoint: the user's own `git gc` may remove a pack that no ref names yet.
-        let done = check_still_there(layout, &published)
+        let is_there = || check_still_there(layout, &published);
+        // What cannot be looked at is not gone.
+        let is_not_gone = |why| {
+            if is_gone(layout, &published) {
+                Err(why)
+            } else {
+                Ok(())
+            }
+        };
+        let done = is_there()
             .and_then(|()| run_refs::publish(layout, id, staged))
-            .and_then(|()| check_still_there(layout, &published));
+            .and_then(|()| is_there().or_else(is_not_gone));
         if let Err(e) = done {
             // The caller gets the failure of the transition; one of this clean-up is not reported.
             let _ = match present {
                 Some(tip) => run_refs::write(layout, id, tip),
                 None => run_refs::remove(layout, id).map(drop),
             };
-            return Err(e);
+            // A ref that cannot be put back names what is recorded, and the files follow it.
+            let names_it = || (self.store().workflow_tip(id)).is_ok_and(|tip| tip == Some(commit));
+            if is_gone(layout, &published) || !names_it() {
+                return Err(e);
+            }
         }
         self.store().objects().add_packs(&published);
         // The transition is recorded. Merged packs that could not be removed are duplicates, which
@@ -305,13 +318,19 @@ impl LockedStore<'_> {
         atomic_file::remove_if_there(&self.store().layout().prepared()).map(drop)
     }
 
-    /// Deletes a run with all its transitions, durably; returns whether there was one. The next
-    /// prune frees the space.
+    /// Deletes a run with all its transitions; returns whether there was one. The next prune frees the
+    /// space.
     ///
     /// # Errors
-    /// The ref cannot be removed.
+    /// The ref cannot be removed; the run is as it was.
     pub fn delete_workflow(&mut self, id: &str) -> Result<bool> {
-        Ok(is_legal(id) && run_refs::remove(self.store().layout(), id)?)
+        if !is_legal(id) {
+            return Ok(false);
+        }
+        let removed = run_refs::remove(self.store().layout(), id);
+        // One that is gone and could not be flushed is gone: its files are not to come back alone.
+        let is_gone = || self.store().workflow_tip(id).is_ok_and(|tip| tip.is_none());
+        removed.or_else(|why| if is_gone() { Ok(true) } else { Err(why) })
     }
 }
 

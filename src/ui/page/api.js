@@ -1,12 +1,14 @@
 // What the server answers: the documents of `--json`, contents of files, and news of the store.
 
 const [KEY, BEFORE] = ['checkpoint-token', 'checkpoint-token-before'];
+const key = () => sessionStorage.getItem(KEY) ?? '';
 
 /** Takes the token out of the address. Returns whether there was one. */
 export function takeToken() {
   const found = /^#token=([\w-]+)$/.exec(location.hash);
   if (!found) return false;
-  sessionStorage.setItem(BEFORE, sessionStorage.getItem(KEY) ?? '');
+  // One to which nothing was answered yet takes the place of none.
+  if (!sessionStorage.getItem(BEFORE)) sessionStorage.setItem(BEFORE, key());
   sessionStorage.setItem(KEY, found[1]);
   history.replaceState(null, '', `${location.pathname}#/`);
   return true;
@@ -29,8 +31,6 @@ export class Failure extends Error {
   }
 }
 
-const key = () => sessionStorage.getItem(KEY) ?? '';
-
 const post = async (where, body) => {
   const used = key();
   const options = { method: body ? 'POST' : 'GET', headers: { 'X-Token': used }, cache: 'no-store' };
@@ -42,7 +42,7 @@ const post = async (where, body) => {
     throw new Failure({ code: 'gone', message: 'the server does not answer', hint: "run 'checkpoint ui' again, and open the address that it prints" });
   }
   // A key that is not known does not take the place of one that is, and each answer is one about the key of its call.
-  if (used === key()) {
+  if (used === key() && (answer.ok || answer.status === 401)) {
     const before = sessionStorage.getItem(BEFORE);
     sessionStorage.removeItem(BEFORE);
     if (answer.status === 401 && before) sessionStorage.setItem(KEY, before);

@@ -221,8 +221,7 @@ impl<'w> Work<'w> {
     /// before a ref names the commit: the next command finishes what a killed process has begun.
     ///
     /// # Errors
-    /// Another process was first, or a file or the commit cannot be written. Nothing is recorded, unless
-    /// the ref cannot be put back; then the next command finishes the transition.
+    /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
     pub fn record(
         &mut self,
         before: Option<&Run>,
@@ -260,9 +259,7 @@ impl<'w> Work<'w> {
             context.now_ms,
             is_noted.then_some(&mut write),
         );
-        // Where the ref could not be put back, the next command finishes what the files say.
-        let tip = self.store().workflow_tip(&workflow.id);
-        if recorded.is_err() && tip.is_ok_and(|tip| tip == before.map(|run| run.tip)) {
+        if !matches!(recorded, Ok(Some(_))) {
             written.take_back(tree);
         }
         let moved = || format!("workflow {} was changed by another process", workflow.id);

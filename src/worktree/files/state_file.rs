@@ -88,10 +88,19 @@ pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     if stat_regular(work, &dir, path)?.is_none() {
         return Ok(false);
     }
-    dir.unlink(path.name())
-        .and_then(|()| dir.sync())
+    let aside = temporary_name();
+    dir.rename_no_replace(path.name(), &dir, &aside)
+        .and_then(|()| sync_moved(&dir, path.name(), &dir, &aside))
         .map_err(failed)?;
+    let _ = dir.unlink(&aside);
     Ok(true)
+}
+
+/// Syncs the directories of a file that was just moved; if that fails, it goes back: what may not last
+/// counts as not done.
+fn sync_moved(dir: &Dir, name: &[u8], target: &Dir, to: &[u8]) -> io::Result<()> {
+    let synced = target.sync().and_then(|()| dir.sync());
+    synced.inspect_err(|_| drop(target.rename_no_replace(to, dir, name)))
 }
 
 /// Moves what is at a path, of any kind, to one that must be free; a symlink is moved itself. Returns
@@ -109,9 +118,8 @@ pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     let target = make_parent(work, to)?;
     let moved = dir.rename_no_replace(from.name(), &target, to.name());
     moved
+        .and_then(|()| sync_moved(&dir, from.name(), &target, to.name()))
         .inspect_err(|_| remove_empty_above(work, to))
-        .and_then(|()| target.sync())
-        .and_then(|()| dir.sync())
         .map_err(|error| work.io("move", from, error))?;
     Ok(true)
 }
@@ -407,8 +415,12 @@ pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<boo
             done => done.map_err(failed)?,
         }
     }
+    let is_known = is_known.and_then(|is_known| {
+        sync_moved(&dir, path.name(), &dir, &aside)?;
+        Ok(is_known)
+    });
     let _ = dir.unlink(&aside);
-    dir.sync().and(is_known).map_err(failed)
+    is_known.map_err(failed)
 }
 
 #[cfg(test)]
